@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package capi
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/version"
+)
+
+// Verdict is a judgement with its reason. The zero value is Unknown without a reason.
+type Verdict struct {
+	Status  Status
+	Message string
+}
+
+// Good reports whether the judgement is True: Unknown is not.
+func (v Verdict) Good() bool { return v.Status == True }
+
+func bad(format string, args ...any) Verdict {
+	return Verdict{Status: False, Message: fmt.Sprintf(format, args...)}
+}
+
+func unknown(format string, args ...any) Verdict {
+	return Verdict{Status: Unknown, Message: fmt.Sprintf(format, args...)}
+}
+
+// Health judges a machine: not deleting, with a node, NodeReady and NodeHealthy True, HealthCheckSucceeded not
+// False. What is not reported is Unknown.
+func (m Machine) Health() Verdict {
+	switch {
+	case m.Deleting:
+		return bad("machine %s is being deleted", m.Name)
+	case m.NodeName == "":
+		return unknown("machine %s has no node", m.Name)
+	case m.HealthCheck == False:
+		return bad("machine %s fails its health check", m.Name)
+	case m.NodeReady == False:
+		return bad("node of machine %s is not ready", m.Name)
+	case m.NodeHealthy == False:
+		return bad("node of machine %s is not healthy", m.Name)
+	case m.NodeReady != True || m.NodeHealthy != True:
+		return unknown("health of machine %s is not known", m.Name)
+	}
+	return Verdict{Status: True}
+}
+
+// Health judges a control plane: all its replicas exist and are ready, Available not False.
+func (c ControlPlane) Health() Verdict {
+	switch {
+	case c.Deleting:
+		return bad("control plane %s is being deleted", c.Name)
+	case c.Replicas == nil:
+		return unknown("control plane %s does not say how many replicas it has", c.Name)
+	case *c.Replicas != c.StatusReplicas || *c.Replicas != c.ReadyReplicas:
+		return bad("control plane %s has %d of %d replicas ready (%d exist)", c.Name, c.ReadyReplicas, *c.Replicas,
+			c.StatusReplicas)
+	case c.Available == False:
+		return bad("control plane %s is not available", c.Name)
+	}
+	return Verdict{Status: True}
+}
+
+// Health judges a cluster by its own conditions: RemoteConnectionProbe must be True where it is served.
+func (c Cluster) Health() Verdict {
+	switch {
+	case c.Deleting:
+		return bad("cluster %s is being deleted", c.Name)
+	case c.Connected == False:
+		return bad("the management cluster has no connection to cluster %s", c.Name)
+	}
+	return Verdict{Status: True}
+}
+
+// Want is what a machine must show to be proven.
+type Want struct {
+	// Target is the text that the release annotation must equal.
+	Target string
+	// Version is what the kubelet must fit (see Fits); empty: any.
+	Version string
+}
+
+// Proven judges whether a machine is done: healthy, its release is the target, and its kubelet fits (law 3).
+// The release is passed in since its key has a prefix.
+func (m Machine) Proven(release string, want Want) Verdict {
+	if release != want.Target {
+		return bad("machine %s is at release %q", m.Name, release)
+	}
+	if !Fits(m.KubeletVersion, want.Version) {
+		return bad("machine %s runs kubelet %q, expected %s", m.Name, m.KubeletVersion, want.Version)
+	}
+	return m.Health()
+}
+
+// Fits reports whether a kubelet version is of the minor of want and not older than want. A want of only a minor
+// ("v1.33") takes any patch; an empty one takes any version that is known; an unreadable one fits nothing.
+func Fits(kubelet, want string) bool {
+	got, err := version.ParseGeneric(kubelet)
+	if err != nil {
+		return false
+	}
+	if want == "" {
+		return true
+	}
+	least, err := version.ParseGeneric(want)
+	if err != nil {
+		return false
+	}
+	return got.Major() == least.Major() && got.Minor() == least.Minor() && got.AtLeast(least)
+}

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package capi
+
+import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+// Status is a condition's status. The zero value is Unknown: what is absent is not known.
+type Status string
+
+// The statuses of a condition.
+const (
+	Unknown Status = ""
+	True    Status = "True"
+	False   Status = "False"
+)
+
+// object reads paths of an unstructured object; a path that is absent or of another type reads as absent.
+type object struct{ fields map[string]any }
+
+func (o object) text(path ...string) string {
+	s, _, err := unstructured.NestedString(o.fields, path...)
+	if err != nil {
+		return ""
+	}
+	return s
+}
+
+func (o object) count(path ...string) *int32 {
+	n, found, err := unstructured.NestedInt64(o.fields, path...)
+	if err != nil || !found {
+		return nil
+	}
+	return new(int32(n))
+}
+
+// condition reads a condition by type. Members that serve v1beta1 keep today's conditions under status.v1beta2.
+func (o object) condition(kind string) Status {
+	for _, path := range [...][]string{{"status", "v1beta2", "conditions"}, {"status", "conditions"}} {
+		list, _, err := unstructured.NestedSlice(o.fields, path...)
+		if err != nil {
+			continue
+		}
+		if s, found := find(list, kind); found {
+			return s
+		}
+	}
+	return Unknown
+}
+
+// conditionOr reads a condition, and another where the first is not served.
+func (o object) conditionOr(kind, older string) Status {
+	if s := o.condition(kind); s != Unknown {
+		return s
+	}
+	return o.condition(older)
+}
+
+func find(conditions []any, kind string) (Status, bool) {
+	for _, c := range conditions {
+		fields, ok := c.(map[string]any)
+		if !ok || fields["type"] != kind {
+			continue
+		}
+		switch fields["status"] {
+		case string(True):
+			return True, true
+		case string(False):
+			return False, true
+		}
+		return Unknown, true
+	}
+	return Unknown, false
+}
+
+func orZero(n *int32) int32 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
