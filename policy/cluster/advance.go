@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/windlass-dev/windlass/policy"
+)
+
+// advance is the next step for the first owner that is not done.
+func (l look) advance(current Owner) Step {
+	if !l.begun() {
+		if step, hindered := l.hindered(); hindered {
+			return step
+		}
+	}
+	switch {
+	case !current.Present:
+		return l.hold(policy.ReasonOwnerMissing, "%s no longer exists", current.ID())
+	case current.Deleting:
+		return l.hold(policy.ReasonOwnerPaused, "%s is being deleted", current.ID())
+	case current.Paused:
+		return l.hold(policy.ReasonOwnerPaused, "%s is paused", current.ID())
+	case current.granted():
+		return l.progress(current)
+	case !current.HasTo && !current.lacking():
+		return l.settling(current)
+	}
+	return l.grant(current)
+}
+
+// begun: an owner was granted.
+func (l look) begun() bool {
+	_, found := find(l.o.Owners, func(o Owner) bool { return o.Ours })
+	return found
+}
+
+// hindered is what keeps a cluster from being begun. Nothing is written to find out, so that it costs nobody a slot.
+func (l look) hindered() (Step, bool) {
+	o := l.o
+	switch {
+	case o.Deleting:
+		return l.hold(policy.ReasonClusterDeleting, "the cluster is being deleted"), true
+	case o.Paused:
+		return l.hold(policy.ReasonClusterPaused, "the cluster is paused"), true
+	}
+	for _, owner := range o.inOrder() {
+		switch machine, busy := owner.inFlight(); {
+		case !owner.Present:
+			return l.hold(policy.ReasonOwnerMissing, "%s no longer exists", owner.ID()), true
+		case owner.Deleting || owner.Paused:
+			return l.hold(policy.ReasonOwnerPaused, "%s is paused or being deleted", owner.ID()), true
+		case owner.Role == ControlPlane && owner.Replicas == 1 && !o.AllowSingleControlPlane && !owner.done():
+			return l.hold(policy.ReasonSingleControlPlane, "%s has one machine, and singleControlPlane is Refuse",
+				owner.ID()), true
+		case busy && !owner.Ours:
+			return l.hold(policy.ReasonForeignUpgrade, "machine %s is being upgraded by somebody else", machine.Name), true
+		}
+	}
+	return l.unhealthy()
+}
+
+// unhealthy: nothing begins in a cluster that is not known to be healthy.
+func (l look) unhealthy() (Step, bool) {
+	switch l.o.Health.Status {
+	case True:
+		return Step{}, false
+	case False:
+		return l.hold(policy.ReasonClusterUnhealthy, "%s", cmp.Or(l.o.Health.Message, "the cluster is not healthy")), true
+	case Unknown:
+	}
+	return l.hold(policy.ReasonHealthUnknown, "%s", cmp.Or(l.o.Health.Message, "the health of the cluster is not known")),
+		true
+}
+
+// grant hands its target to an owner, when nothing speaks against it.
+func (l look) grant(current Owner) Step {
+	if machine, busy := current.inFlight(); busy && (!current.HasTo || current.To != current.Target) {
+		reason := policy.ReasonForeignUpgrade
+		if current.Ours {
+			reason = ReasonWaitingForMachine
+		}
+		step := l.hold(reason, "machine %s must end before %s gets another target", machine.Name, current.ID())
+		step.CurrentMachine = machine.Name
+		return step
+	}
+	for _, other := range l.o.Owners {
+		if other.ID() == current.ID() || !other.active() {
+			continue
+		}
+		step := progressing(ReasonWaitingForOwner, "%s waits for %s", current.ID(), other.ID())
+		step.CurrentMachine, _ = l.o.inFlight()
+		return step
+	}
+	if again := current.GrantedAt.Add(Quiet); current.Ours && !current.HasTo && l.now.Before(again) {
+		step := progressing(ReasonMachineNotProven, "%s was taken as done and is not proven; it is granted again",
+			current.ID())
+		step.Recheck, step.WaitUntil = again, again
+		return step
+	}
+	if !current.Ours {
+		if step, unhealthy := l.unhealthy(); unhealthy {
+			return step
+		}
+	}
+	step := progressing(ReasonStarting, "%s is given %s", current.ID(), current.Target)
+	step.Action, step.Owner = GrantOwner, current.ID()
+	return step
+}
+
+// progress is what a granted owner is doing.
+func (l look) progress(current Owner) Step {
+	if current.EngineError != "" {
+		return progressing(ReasonEngineError, "%s: %s", current.ID(), current.EngineError)
+	}
+	if machine, busy := current.inFlight(); busy {
+		step := progressing(ReasonUpgrading, "%s: machine %s is in flight, %d of %d proven", current.ID(), machine.Name,
+			current.proven(), current.Replicas)
+		step.CurrentMachine = machine.Name
+		return step
+	}
+	if current.Health.Status == False {
+		return progressing(ReasonOwnerUnhealthy, "%s: %s", current.ID(), current.Health.Message)
+	}
+	moved := current.MovedAt
+	if granted := current.GrantedAt; granted.After(moved) {
+		moved = granted
+	}
+	if moved.IsZero() {
+		moved = l.o.StartedAt
+	}
+	quiet := moved.Add(Quiet)
+	if l.now.Before(quiet) {
+		step := progressing(ReasonUpgrading, "%s: %d of %d machines proven", current.ID(), current.proven(), current.Replicas)
+		step.Recheck = quiet
+		return step
+	}
+	return progressing(ReasonWaitingForEngine, "%s carries its target and nothing has moved since %s", current.ID(),
+		moved.UTC().Format(time.RFC3339))
+}
+
+// settling is an owner whose machines all carry the target, and which is not done yet.
+func (l look) settling(current Owner) Step {
+	step := progressing(ReasonOwnerScaling, "%s has %d machines and should have %d", current.ID(), len(current.Machines),
+		current.Replicas)
+	if machine, found := current.unproven(); found {
+		step = progressing(ReasonMachineNotProven, "%s", cmp.Or(machine.Proven.Message, machine.Name+" is not proven yet"))
+	} else if current.Health.Status == False {
+		step = progressing(ReasonOwnerUnhealthy, "%s: %s", current.ID(), current.Health.Message)
+	}
+	if machine, busy := current.inFlight(); busy {
+		step.CurrentMachine = machine.Name
+	}
+	if !l.started() {
+		step.Phase = policy.Pending
+	}
+	return step
+}

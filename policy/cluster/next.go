@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/windlass-dev/windlass/policy"
+)
+
+const (
+	// SecondRead is how long everything must be proven before a cluster has succeeded.
+	SecondRead = 10 * time.Second
+	// Permission is how far ahead machines may begin without the hub. It is renewed at half time.
+	Permission = time.Hour
+	// Quiet is how long a granted owner may stand still before that is said.
+	Quiet = time.Minute
+)
+
+// Next is the one thing to do now for a cluster, with what to show. The caller carries the action out, looks again and
+// asks again.
+func Next(o Observation, now time.Time) Step {
+	l := look{o, now}
+	step := l.next()
+	if step.Action == "" {
+		step.Action = None
+	}
+	if step.Action != None {
+		step.Recheck = now
+		step.Starts = o.StartedAt.IsZero()
+	}
+	if step.Action == None && !step.Phase.Ended() && o.Intent == policy.Run && now.Before(o.NotAfter) {
+		step.Recheck = sooner(step.Recheck, o.NotAfter)
+	}
+	step.Act = step.Act || policy.NeedsAct(step.Reason)
+	step.Settled = step.Settled || step.Action == None && !l.marked() && (o.Reachable || o.StartedAt.IsZero())
+	if step.Phase != policy.Succeeded {
+		step.LastError = cmp.Or(step.LastError, o.lastError(), o.LastError)
+	}
+	return step
+}
+
+// look is one observation at one instant.
+type look struct {
+	o   Observation
+	now time.Time
+}
+
+func (l look) next() Step {
+	o := l.o
+	ended := o.Phase.Ended()
+	switch {
+	case ended && o.Settled:
+		return l.kept(true)
+	case o.Intent == policy.Withdraw && !ended && !l.started():
+		return withdrawn()
+	case !o.Reachable:
+		return l.away(policy.ReasonMemberUnreachable, cmp.Or(o.ReachMessage, "the management cluster does not answer"))
+	case !o.Access:
+		return l.away(policy.ReasonAccessReadOnly, "the management cluster is registered with access: ReadOnly")
+	case !o.Present && ended:
+		return l.kept(true)
+	case !o.Present:
+		return Step{
+			Phase: policy.Removed, Reason: ReasonClusterRemoved, Message: "the cluster no longer exists", Settled: true,
+		}
+	case o.Claim.State == ClaimOther && !(ended && !l.marked()):
+		return l.away(policy.ReasonClaimedByOther, "driven by "+cmp.Or(o.Claim.By, "another"))
+	case ended:
+		return l.windDown(l.kept(false), l.kept(true))
+	}
+	if machine, found := o.quarantined(); found {
+		return l.fail(machine)
+	}
+	switch o.Intent {
+	case policy.Run, policy.Hold:
+		return l.drive()
+	case policy.Withdraw:
+		return l.windDown(Step{
+			Phase: policy.Holding, Reason: ReasonWithdrawing, Message: "what was granted is being taken back",
+		}, withdrawn())
+	case policy.Wait:
+	}
+	return l.windDown(Step{
+		Phase: policy.Holding, Reason: ReasonWithdrawing, Message: "the slot is being given back",
+	}, l.waiting())
+}
+
+func withdrawn() Step {
+	return Step{Phase: policy.Skipped, Reason: ReasonWithdrawn, Message: "taken back before it was done"}
+}
+
+// kept is an end that was reached before.
+func (l look) kept(settled bool) Step {
+	return Step{
+		Phase: l.o.Phase, Reason: l.o.Reason, Message: l.o.Message, LastError: l.o.LastError, Settled: settled,
+		Versions: l.versionsIf(l.o.Phase == policy.Succeeded),
+	}
+}
+
+// away is a cluster that is not to be judged or written to now. An end stays what it was.
+func (l look) away(reason, message string) Step {
+	if l.o.Phase.Ended() {
+		return l.kept(false)
+	}
+	return l.hold(reason, "%s", message)
+}
+
+// hold keeps a cluster where it is: Pending when nothing was begun, else Holding.
+func (l look) hold(reason, format string, args ...any) Step {
+	step := Step{Phase: policy.Pending, Reason: reason, Message: fmt.Sprintf(format, args...)}
+	if l.started() {
+		step.Phase = policy.Holding
+		if machine, found := l.o.inFlight(); found {
+			step.CurrentMachine = machine
+		}
+	}
+	return step
+}
+
+// waiting is a cluster whose turn has not come. It says early what would keep it from starting.
+func (l look) waiting() Step {
+	if step, hindered := l.hindered(); hindered {
+		step.Phase = policy.Pending
+		return step
+	}
+	return Step{Phase: policy.Pending, Reason: ReasonWaiting, Message: "its turn has not come"}
+}
+
+// fail takes back a cluster one of whose machines used up its attempts.
+func (l look) fail(m Machine) Step {
+	step := Step{
+		Phase: policy.Failed, Reason: ReasonMachineQuarantined, CurrentMachine: m.Name, LastError: m.LastError,
+		Message: fmt.Sprintf("machine %s failed %d times: %s", m.Name, m.Attempts, cmp.Or(m.LastError, "no word of why")),
+	}
+	return l.windDown(step, step)
+}
+
+// started: something of ours is, or may be, on the member.
+func (l look) started() bool { return !l.o.StartedAt.IsZero() || l.marked() }
+
+// marked: something of ours is on the member. Leftovers on machines count only for an upgrade that we began: before
+// that they are somebody else's (law 16).
+func (l look) marked() bool {
+	if l.o.Claim.State == ClaimOurs {
+		return true
+	}
+	ours := !l.o.StartedAt.IsZero() && (l.o.Intent == policy.Run || l.o.Intent == policy.Hold ||
+		l.o.Intent == policy.Withdraw || l.o.Phase == policy.Failed)
+	for _, owner := range l.o.Owners {
+		if owner.Ours || ours && owner.leftovers() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cluster decides the next step for one workload cluster: which of its owners is granted, when its permission is
+// renewed, what is withdrawn and when nothing of ours is left. One step at a time, from plain values alone: the caller
+// carries it out, looks again and asks again.
+package cluster
+
+import (
+	"time"
+
+	"github.com/windlass-dev/windlass/policy"
+)
+
+// Observation is one workload cluster as its ClusterUpgrade and its member show it.
+type Observation struct {
+	// Intent of the hub for it. Empty counts as Wait.
+	Intent policy.Intent
+	// NotAfter ends the intent Run: no machine begins later. Zero: no end.
+	NotAfter time.Time
+	// Order of owners. Zero: ControlPlaneFirst.
+	Order policy.Order
+	// AllowSingleControlPlane as in policy.PlanInput.
+	AllowSingleControlPlane bool
+
+	// Phase, Reason, Message and LastError as stored: an end that was reached once is kept.
+	Phase                      policy.ClusterPhase
+	Reason, Message, LastError string
+	// Settled as stored: an end after which nothing of ours is left needs no further look.
+	Settled bool
+	// StartedAt is when the first write was decided; zero: never. The caller stores it at the first Step with Starts,
+	// before it carries out the action (law 4).
+	StartedAt time.Time
+	// ProvenSince is since when every look said AllProven. The caller stores the time of the first Step with AllProven
+	// and forgets it at the first without.
+	ProvenSince time.Time
+
+	// Reachable: the member answers; ReachMessage says why not. Everything below was read from it, live or from a
+	// cache that is in step; of a member that is not reachable it is not judged (law 14).
+	Reachable    bool
+	ReachMessage string
+	// Access: the hub may write there (access: Upgrade).
+	Access bool
+	// Present: the Cluster with this UID exists.
+	Present bool
+	// Deleting: it is being deleted. Paused: it, or its controllers, are told to stand still.
+	Deleting, Paused bool
+	// Claim on it.
+	Claim Claim
+	// Health of the cluster as a whole.
+	Health Verdict
+	// StartBefore is the permission on it now; zero: none.
+	StartBefore time.Time
+	// Owners to upgrade, in any order.
+	Owners []Owner
+}
+
+// ClaimState is whose claim stands on a Cluster.
+type ClaimState string
+
+// The states of a claim. The zero value is no claim.
+const (
+	// ClaimNone: nobody's, or void.
+	ClaimNone ClaimState = ""
+	// ClaimOurs: of this ClusterUpgrade.
+	ClaimOurs ClaimState = "Ours"
+	// ClaimOther: of another one.
+	ClaimOther ClaimState = "Other"
+)
+
+// Claim is the claim on a Cluster (law 2).
+type Claim struct {
+	// State tells whose it is.
+	State ClaimState
+	// By names the holder for people.
+	By string
+	// Since is when it was taken.
+	Since time.Time
+}
+
+// Status is True, False or Unknown. The zero value is Unknown.
+type Status string
+
+// The statuses of a verdict.
+const (
+	True    Status = "True"
+	False   Status = "False"
+	Unknown Status = ""
+)
+
+// Verdict is a judgement with its reason. The zero value is Unknown.
+type Verdict struct {
+	// Status of the judgement. Any text but True and False counts as Unknown.
+	Status Status
+	// Message says why it is not True.
+	Message string
+}
+
+// Good reports whether the judgement is True.
+func (v Verdict) Good() bool { return v.Status == True }
+
+// Role of an owner.
+type Role string
+
+// The roles.
+const (
+	// ControlPlane owns control plane machines.
+	ControlPlane Role = "ControlPlane"
+	// Workers owns worker machines.
+	Workers Role = "Workers"
+)
+
+// Owner is a control plane or a MachineDeployment with what it should become.
+type Owner struct {
+	// Kind and Name of the object; Role in its cluster.
+	Kind, Name string
+	Role       Role
+	// Target text and Version that its machines should reach.
+	Target, Version string
+	// Present, Deleting, Paused of the object.
+	Present, Deleting, Paused bool
+	// To is its in-place-upgrade-to; HasTo tells present from absent. Status and Release are its other two marks.
+	To              string
+	HasTo           bool
+	Status, Release string
+	// Ours: the holder on it is this ClusterUpgrade.
+	Ours bool
+	// PlanMatches: the plan on it is the one that would be written.
+	PlanMatches bool
+	// Replicas that it should have.
+	Replicas int
+	// Machines that it has.
+	Machines []Machine
+	// Health of the owner itself.
+	Health Verdict
+	// EngineError is what the engine says is wrong with it; empty: nothing.
+	EngineError string
+	// GrantedAt is when it was last granted; zero: StartedAt of the cluster is taken.
+	GrantedAt time.Time
+	// MovedAt is when a machine of it last began or ended; zero: not known.
+	MovedAt time.Time
+}
+
+// ID is "Kind/Name", as Step.Owner names it.
+func (o Owner) ID() string { return o.Kind + "/" + o.Name }
+
+// Machine is one machine of an owner.
+type Machine struct {
+	// Name of the Machine.
+	Name string
+	// Proven is the judgement of the proof for this target (law 3).
+	Proven Verdict
+	// InFlight: a refresh was sent for it and has not ended. Requested: it carries a `to`.
+	InFlight, Requested bool
+	// Quarantined: its attempts are used up. Attempts counts them, LastError is what the last one said.
+	Quarantined bool
+	Attempts    int
+	LastError   string
+	// Leftovers: marks that Settle would remove are on it.
+	Leftovers bool
+	// Kubelet version, Architecture and Release that it shows.
+	Kubelet, Architecture, Release string
+}

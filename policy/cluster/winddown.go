@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// windDown leaves nothing of ours behind: owners are withdrawn, the last granted first; machines in flight finish; marks
+// go; then the claim (law 11). It shows during until that is done, then end.
+func (l look) windDown(during, end Step) Step {
+	if !l.marked() {
+		return end
+	}
+	if l.o.Claim.State != ClaimOurs {
+		during.Action = TakeClaim
+		return during
+	}
+	for _, owner := range slices.Backward(l.o.inOrder()) {
+		if owner.Ours && owner.HasTo && owner.Present {
+			during.Action, during.Owner = WithdrawOwner, owner.ID()
+			return during
+		}
+	}
+	if l.permitted() && slices.ContainsFunc(l.o.Owners, Owner.requested) {
+		during.Action, during.Until = SetPermission, l.now.Truncate(time.Second)
+		return during
+	}
+	if machine, found := l.o.inFlight(); found {
+		if !during.Phase.Ended() {
+			during.Message += "; machine " + machine + " finishes first"
+		}
+		during.CurrentMachine = cmp.Or(during.CurrentMachine, machine)
+		return during
+	}
+	if l.unsettled() {
+		during.Action = Settle
+		return during
+	}
+	during.Action = ReleaseClaim
+	return during
+}
+
+// unsettled: Settle would write something.
+func (l look) unsettled() bool {
+	return !l.o.StartBefore.IsZero() || slices.ContainsFunc(l.o.Owners, func(o Owner) bool {
+		return o.Present && o.Ours || o.leftovers()
+	})
+}
+
+// permitted: machines may begin at this instant, as far as the permission says.
+func (l look) permitted() bool { return l.o.StartBefore.After(l.now) }

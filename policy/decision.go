@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// MaxHolds bounds Decision.Holds (law 18).
+const MaxHolds = 20
+
+// Decision is what a rollout does next, and why.
+type Decision struct {
+	// Phase, Reason and Message of the rollout.
+	Phase           Phase
+	Reason, Message string
+	// Intents to write: only those that change, in plan order.
+	Intents []IntentChange
+	// Waves in order.
+	Waves []WaveState
+	// Current is the name of the first wave that is not complete; empty when all are.
+	Current string
+	// Waiting says why no further cluster starts; nil: nothing is kept waiting.
+	Waiting *Waiting
+	// Holds are the waits of single clusters, at most MaxHolds, in plan order. HoldsLeft counts those left off.
+	Holds     []ClusterHold
+	HoldsLeft int
+	// Proven is the version per architecture that the canaries proved.
+	Proven map[string]string
+	// Recheck is when time alone changes the decision; zero: never.
+	Recheck time.Time
+}
+
+// IntentChange is one intent to write.
+type IntentChange struct {
+	// ID as in Cluster.
+	ID string
+	// Intent to write.
+	Intent Intent
+}
+
+// WaveState is how far a wave is.
+type WaveState struct {
+	// Name and Phase of the wave.
+	Name  string
+	Phase WavePhase
+	// Planned as in Wave. The other counts are of its clusters as they stand, before this decision's intents: Active
+	// ones hold a slot, Pending ones have no intent but Wait, Deferred, Skipped (with Removed) and Failed ended so.
+	// An ended cluster that is not settled counts as what it ended as, and is Active too.
+	Planned, Succeeded, Failed, Active, Pending, Skipped, Deferred int
+	// Waiting says why its next cluster does not start. Reasons that clusters share stand here once (law 18).
+	Waiting *Waiting
+}
+
+// Waiting is a wait: why, since when and until when (law 17).
+type Waiting struct {
+	// Reason is one of the reasons of this package; Message says it for people.
+	Reason, Message string
+	// Since is when it began. Zero where no input records it: the caller keeps it (see Carry).
+	Since time.Time
+	// Until is when it ends by time alone; zero: by an event, or see Act.
+	Until time.Time
+	// Act: it lasts until a person acts.
+	Act bool
+}
+
+// Carry fills an absent Since: with that of the wait shown before when the reason is the same, else with now.
+func (w Waiting) Carry(before *Waiting, now time.Time) Waiting {
+	switch {
+	case !w.Since.IsZero():
+	case before != nil && before.Reason == w.Reason && !before.Since.IsZero():
+		w.Since = before.Since
+	default:
+		w.Since = now
+	}
+	return w
+}
+
+// ClusterHold is the wait of one cluster.
+type ClusterHold struct {
+	// ID and Path as in Cluster.
+	ID, Path string
+	// Waiting is why.
+	Waiting Waiting
+}
+
+// String is one line for logs: phase, reason, the current wave and the intents.
+func (d Decision) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s(%s)", d.Phase, d.Reason)
+	if d.Current != "" {
+		fmt.Fprintf(&b, " wave=%s", d.Current)
+	}
+	for _, change := range d.Intents {
+		fmt.Fprintf(&b, " %s=%s", change.ID, change.Intent)
+	}
+	if d.Waiting != nil {
+		fmt.Fprintf(&b, " waiting=%s", d.Waiting.Reason)
+	}
+	return b.String()
+}

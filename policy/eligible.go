@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/windlass-dev/windlass/policy/version"
+)
+
+// verdict is what planning thinks of one candidate.
+type verdict struct {
+	// unknown says what is not known about it; the plan waits.
+	unknown string
+	// reason and message say why it is ineligible.
+	reason, message string
+	// minor: it leaves its minor.
+	minor bool
+}
+
+// judge says whether the target suits a candidate.
+func (in PlanInput) judge(c Candidate) verdict {
+	switch {
+	case c.Unsupported != "":
+		return verdict{reason: ReasonUnsupported, message: c.Unsupported}
+	case c.AtTarget:
+		return verdict{}
+	case !c.Known:
+		return verdict{unknown: "its versions have not been read"}
+	case len(c.ControlPlaneVersions) == 0 || c.ControlPlaneReplicas <= 0:
+		return verdict{unknown: "its control plane has not been read"}
+	}
+	if v := in.judgeShape(c); v != (verdict{}) {
+		return v
+	}
+	result, err := version.Move{
+		Target:           in.Target.Version,
+		Exact:            !strings.HasPrefix(in.Target.Text, "channel="),
+		ControlPlane:     c.ControlPlaneVersions,
+		Workers:          c.WorkerVersions,
+		KeepControlPlane: in.Order == WorkersOnly,
+		KeepWorkers:      in.Order == ControlPlaneOnly,
+		AllowMinor:       in.Target.MinorUpgrade,
+	}.Check()
+	if err != nil {
+		return verdict{unknown: err.Error()}
+	}
+	return verdict{reason: string(result.Refusal), message: result.Message, minor: result.Minor}
+}
+
+// judgeShape looks at architectures and at the size of the control plane.
+func (in PlanInput) judgeShape(c Candidate) verdict {
+	wanted := in.Target.Architecture
+	switch {
+	case in.Order != WorkersOnly && c.ControlPlaneReplicas == 1 && !in.AllowSingleControlPlane:
+		return verdict{reason: ReasonSingleControlPlane, message: "has one control plane machine, and singleControlPlane " +
+			"is Refuse"}
+	case wanted == "":
+		return verdict{}
+	case len(c.Architectures) == 0:
+		return verdict{unknown: "the architecture of its machines has not been read"}
+	case len(c.Architectures) > 1:
+		return verdict{reason: ReasonMixedArchitecture, message: fmt.Sprintf("has machines of %s, and the target is of %s",
+			strings.Join(c.Architectures, ", "), wanted)}
+	case !slices.Contains(c.Architectures, wanted):
+		return verdict{reason: ReasonOtherArchitecture, message: fmt.Sprintf("is of %s, and the target is of %s",
+			c.Architectures[0], wanted)}
+	}
+	return verdict{}
+}
