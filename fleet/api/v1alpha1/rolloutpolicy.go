@@ -1,0 +1,351 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// RolloutPolicy is a standing intent: what to upgrade to, which clusters, in which order and how fast. The hub makes a
+// Rollout of it whenever its target changes.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=rp,categories=windlass
+// +kubebuilder:printcolumn:name="Target",type=string,JSONPath=`.status.target`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Why",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Rollout",type=string,JSONPath=`.status.rollout`
+// +kubebuilder:printcolumn:name="Selected",type=integer,JSONPath=`.status.selected`
+// +kubebuilder:printcolumn:name="Canaries",type=integer,JSONPath=`.status.canaries`
+// +kubebuilder:printcolumn:name="Paused",type=boolean,JSONPath=`.spec.paused`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type RolloutPolicy struct {
+	metav1.TypeMeta `json:",inline"`
+	// metadata of the object.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty,omitzero"`
+	// spec is what people ask for. The hub never writes it.
+	// +required
+	Spec RolloutPolicySpec `json:"spec"`
+	// status is what the hub made of it.
+	// +optional
+	Status RolloutPolicyStatus `json:"status,omitempty,omitzero"`
+}
+
+// RolloutPolicyList is a list of RolloutPolicies.
+//
+// +kubebuilder:object:root=true
+type RolloutPolicyList struct {
+	metav1.TypeMeta `json:",inline"`
+	// metadata of the list.
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty,omitzero"`
+	// items of the list.
+	Items []RolloutPolicy `json:"items"`
+}
+
+// FailureBudget says what counts against maxFailures.
+// +kubebuilder:validation:Enum=Observed;Reserved
+type FailureBudget string
+
+// BudgetObserved counts the failures that were seen. The default.
+const BudgetObserved FailureBudget = "Observed"
+
+// RolloutPolicySpec is what people ask for.
+type RolloutPolicySpec struct {
+	// target is what to upgrade to.
+	// +required
+	Target Target `json:"target"`
+	// clusters says which workload clusters.
+	// +required
+	Clusters ClusterSelection `json:"clusters"`
+	// canaries are upgraded before every other cluster, each proven before a wave starts.
+	// +required
+	Canaries Canaries `json:"canaries"`
+	// waves are worked through in order. Every selected cluster that is no canary falls into exactly one, first match wins.
+	// +required
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=20
+	Waves []Wave `json:"waves"`
+	// limits over all waves. Not supported yet.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	Limits []Limit `json:"limits,omitempty"`
+	// failureBudget says what counts against maxFailures: Observed (default). Reserved is not supported yet.
+	// +optional
+	FailureBudget FailureBudget `json:"failureBudget,omitempty"`
+	// calendars are the names of the MaintenanceCalendars that must be open. Not supported yet: say anyTime.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=10
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	Calendars []string `json:"calendars,omitempty"`
+	// anyTime is true where no calendar restricts the rollout. Exactly one of calendars and anyTime is given.
+	// +optional
+	AnyTime *bool `json:"anyTime,omitempty"`
+	// upgrade says how one workload cluster is upgraded.
+	// +optional
+	Upgrade *PolicyUpgrade `json:"upgrade,omitempty"`
+	// unreachable says what becomes of clusters that cannot be seen. Not supported yet.
+	// +optional
+	Unreachable *Unreachable `json:"unreachable,omitempty"`
+	// deferral says how long a cluster owner's wish to wait is honoured. Not supported yet.
+	// +optional
+	Deferral *Deferral `json:"deferral,omitempty"`
+	// catchUp says what happens after the last wave. Not supported yet.
+	// +optional
+	CatchUp *CatchUp `json:"catchUp,omitempty"`
+	// priority among policies that want one free cluster. Not supported yet.
+	// +optional
+	Priority *int32 `json:"priority,omitempty"`
+	// change is copied into records. Not supported yet.
+	// +optional
+	Change *Change `json:"change,omitempty"`
+	// historyLimit is how many ended Rollouts are kept. Not supported yet.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	HistoryLimit *int32 `json:"historyLimit,omitempty"`
+	// paused is Git's own brake: a paused policy plans and starts nothing.
+	// +optional
+	Paused bool `json:"paused,omitempty"`
+}
+
+// MinorUpgrade says whether a cluster may move to another minor.
+// +kubebuilder:validation:Enum=Refuse;Allow
+type MinorUpgrade string
+
+// The answers to a minor upgrade.
+const (
+	// MinorUpgradeRefuse makes clusters of another minor Ineligible(MinorUpgradeNotAllowed). The default.
+	MinorUpgradeRefuse MinorUpgrade = "Refuse"
+	// MinorUpgradeAllow upgrades them, one minor at a time.
+	MinorUpgradeAllow MinorUpgrade = "Allow"
+)
+
+// OnMoved says what happens when a later machine ends on a version that no canary proved.
+// +kubebuilder:validation:Enum=Halt;Continue
+type OnMoved string
+
+// The answers to a moved target.
+const (
+	// OnMovedHalt halts the rollout. The default.
+	OnMovedHalt OnMoved = "Halt"
+	// OnMovedContinue goes on and says so.
+	OnMovedContinue OnMoved = "Continue"
+)
+
+// Target is what to upgrade to: exactly one of channel, revision and localPath, and what done means.
+type Target struct {
+	// channel of the snap, such as 1.33-classic/stable.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Channel *string `json:"channel,omitempty"`
+	// revision of the snap, such as "640". It is of one architecture, which is given beside it, and of a version likewise.
+	// +optional
+	// +kubebuilder:validation:MaxLength=10
+	Revision *string `json:"revision,omitempty"`
+	// localPath is the absolute path of a .snap that lies on every machine.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	LocalPath *string `json:"localPath,omitempty"`
+	// version is what done means, such as v1.33.9: a kubelet of this minor and not older. With a channel whose track begins
+	// with a minor it may be left out; then any kubelet of that minor will do.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Version string `json:"version,omitempty"`
+	// refreshedAfter makes a machine whose last refresh ended before it not done. Not supported yet.
+	// +optional
+	RefreshedAfter *metav1.Time `json:"refreshedAfter,omitempty"`
+	// minorUpgrade: Refuse (default) or Allow.
+	// +optional
+	MinorUpgrade MinorUpgrade `json:"minorUpgrade,omitempty"`
+	// architecture of the machines, such as amd64; required with revision. Clusters of others are Ineligible.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Architecture string `json:"architecture,omitempty"`
+	// onMoved says what happens when a later machine ends on a version that no canary proved: Halt (default) or Continue.
+	// +optional
+	OnMoved OnMoved `json:"onMoved,omitempty"`
+}
+
+// ClusterSelection says which workload clusters: by labels of the clusters, of their management clusters or of both; or by
+// name; or all of them.
+type ClusterSelection struct {
+	// selector matches labels of WorkloadClusters. With managementClusterSelector both must match.
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	// managementClusterSelector matches labels of ManagementClusters.
+	// +optional
+	ManagementClusterSelector *metav1.LabelSelector `json:"managementClusterSelector,omitempty"`
+	// names of clusters, as <management cluster>/<namespace>/<name>.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=500
+	// +kubebuilder:validation:items:MaxLength=360
+	Names []string `json:"names,omitempty"`
+	// all is true where every cluster is meant.
+	// +optional
+	All *bool `json:"all,omitempty"`
+}
+
+// Canaries says which clusters go first: exactly one of names, selector and none.
+type Canaries struct {
+	// names of clusters, as <management cluster>/<namespace>/<name>. One that is not selected by the policy is an error.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:items:MaxLength=360
+	Names []string `json:"names,omitempty"`
+	// selector matches labels of WorkloadClusters among the selected ones.
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	// none is true where no canary is wanted.
+	// +optional
+	None *bool `json:"none,omitempty"`
+	// soakDuration the canaries stay healthy before the first wave. Not supported yet.
+	// +optional
+	SoakDuration *metav1.Duration `json:"soakDuration,omitempty"`
+	// deadline of the canaries. Not supported yet.
+	// +optional
+	Deadline *metav1.Duration `json:"deadline,omitempty"`
+	// approval that is needed after the canaries. Not supported yet.
+	// +optional
+	Approval *ApprovalGate `json:"approval,omitempty"`
+}
+
+// ApprovalGate says how many people must approve.
+type ApprovalGate struct {
+	// count of distinct approvers.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10
+	Count int32 `json:"count"`
+}
+
+// Limit bounds clusters in flight per management cluster or per value of a label.
+type Limit struct {
+	// per: ManagementCluster.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Per string `json:"per,omitempty"`
+	// perLabel is the key of a label of WorkloadClusters.
+	// +optional
+	// +kubebuilder:validation:MaxLength=317
+	PerLabel string `json:"perLabel,omitempty"`
+	// max clusters in flight.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Max int32 `json:"max"`
+}
+
+// Unreachable says what becomes of clusters that cannot be seen.
+type Unreachable struct {
+	// grace before a cluster in flight gives back its slot.
+	// +optional
+	Grace *metav1.Duration `json:"grace,omitempty"`
+	// beforeStart: CatchUp, Wait or Fail.
+	// +optional
+	// +kubebuilder:validation:Enum=CatchUp;Wait;Fail
+	BeforeStart string `json:"beforeStart,omitempty"`
+	// maxUnknown bounds the clusters in flight that cannot be seen.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MaxUnknown *int32 `json:"maxUnknown,omitempty"`
+}
+
+// Deferral says how long the wish of a cluster's owner to wait is honoured.
+type Deferral struct {
+	// max time.
+	// +optional
+	Max *metav1.Duration `json:"max,omitempty"`
+}
+
+// CatchUp says what happens after the last wave.
+type CatchUp struct {
+	// lateJoiners: Include or Ignore.
+	// +optional
+	// +kubebuilder:validation:Enum=Include;Ignore
+	LateJoiners string `json:"lateJoiners,omitempty"`
+	// drift: Report or Correct.
+	// +optional
+	// +kubebuilder:validation:Enum=Report;Correct
+	Drift string `json:"drift,omitempty"`
+	// until is how long catch-up goes on.
+	// +optional
+	Until *metav1.Duration `json:"until,omitempty"`
+}
+
+// Change names the change that a rollout belongs to.
+type Change struct {
+	// reference of the change.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Reference string `json:"reference,omitempty"`
+	// requestedBy is who asked for it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	RequestedBy string `json:"requestedBy,omitempty"`
+}
+
+// RolloutPolicyStatus is what the hub made of a policy.
+type RolloutPolicyStatus struct {
+	// conditions: Ready (accepted, references resolve, planned).
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// observedGeneration is the generation that this status is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// target as the annotations carry it, such as channel=1.33-classic/stable.
+	// +optional
+	// +kubebuilder:validation:MaxLength=300
+	Target string `json:"target,omitempty"`
+	// rollout is the name of the current Rollout.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Rollout string `json:"rollout,omitempty"`
+	// selected counts the clusters that the policy selects now.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Selected int32 `json:"selected,omitempty"`
+	// canaries counts the canaries among them.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Canaries int32 `json:"canaries,omitempty"`
+	// waves are the effective values of each wave, in order.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=20
+	Waves []EffectiveWave `json:"waves,omitempty"`
+}
+
+// EffectiveWave is what a wave comes to with defaults filled in and percentages resolved.
+type EffectiveWave struct {
+	// name of the wave.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+	// clusters that the wave takes now.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Clusters int32 `json:"clusters,omitempty"`
+	// maxConcurrency in clusters.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MaxConcurrency int32 `json:"maxConcurrency,omitempty"`
+	// maxFailures in clusters.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MaxFailures int32 `json:"maxFailures,omitempty"`
+}

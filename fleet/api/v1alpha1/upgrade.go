@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Order says which owners of a workload cluster are upgraded, and which first.
+// +kubebuilder:validation:Enum=ControlPlaneFirst;ControlPlaneOnly;WorkersOnly
+type Order string
+
+// The orders.
+const (
+	// OrderControlPlaneFirst upgrades the control plane, then the workers. The default.
+	OrderControlPlaneFirst Order = "ControlPlaneFirst"
+	// OrderControlPlaneOnly upgrades the control plane alone.
+	OrderControlPlaneOnly Order = "ControlPlaneOnly"
+	// OrderWorkersOnly upgrades the workers alone; they never become newer than the control plane.
+	OrderWorkersOnly Order = "WorkersOnly"
+)
+
+// SingleControlPlane says whether a cluster with one control plane machine is upgraded, which takes its API down.
+// +kubebuilder:validation:Enum=Refuse;Allow;AllowMarked
+type SingleControlPlane string
+
+// The answers to a single control plane machine.
+const (
+	// SingleControlPlaneRefuse makes such clusters Ineligible(SingleControlPlane). The default.
+	SingleControlPlaneRefuse SingleControlPlane = "Refuse"
+	// SingleControlPlaneAllow upgrades them.
+	SingleControlPlaneAllow SingleControlPlane = "Allow"
+)
+
+// Defaults of upgrade settings.
+const (
+	// DefaultMaxConcurrentMachines is one worker at a time.
+	DefaultMaxConcurrentMachines int32 = 1
+	// DefaultMachineTimeout is how long one attempt on a machine may take.
+	DefaultMachineTimeout = 30 * time.Minute
+	// DefaultMachineMaxAttempts is how often a machine is tried.
+	DefaultMachineMaxAttempts int32 = 3
+	// DefaultMachineBackoff is the pause before a machine is tried again.
+	DefaultMachineBackoff = time.Minute
+)
+
+// PolicyUpgrade says how one workload cluster is upgraded. What is left out has the slowest value.
+type PolicyUpgrade struct {
+	// order: ControlPlaneFirst (default), ControlPlaneOnly or WorkersOnly.
+	// +optional
+	Order Order `json:"order,omitempty"`
+	// maxConcurrentMachines bounds the workers in flight in one cluster. Default 1; the control plane is always one at a time.
+	// +optional
+	// +kubebuilder:validation:Maximum=1000
+	MaxConcurrentMachines *int32 `json:"maxConcurrentMachines,omitempty"`
+	// machine says how one machine is tried.
+	// +optional
+	Machine *PolicyMachine `json:"machine,omitempty"`
+	// progressDeadline since the last machine ended. Not supported yet.
+	// +optional
+	ProgressDeadline *metav1.Duration `json:"progressDeadline,omitempty"`
+	// singleControlPlane: Refuse (default) or Allow. AllowMarked is not supported yet.
+	// +optional
+	SingleControlPlane SingleControlPlane `json:"singleControlPlane,omitempty"`
+}
+
+// PolicyMachine says how one machine is tried.
+type PolicyMachine struct {
+	// timeout of one attempt. Default 30m.
+	// +optional
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
+	// expected duration of one attempt. Not supported yet.
+	// +optional
+	Expected *metav1.Duration `json:"expected,omitempty"`
+	// maxAttempts after which the machine is quarantined. Default 3.
+	// +optional
+	// +kubebuilder:validation:Maximum=10
+	MaxAttempts *int32 `json:"maxAttempts,omitempty"`
+	// backoff before the next attempt. Default 1m.
+	// +optional
+	Backoff *metav1.Duration `json:"backoff,omitempty"`
+}
+
+// UpgradeSettings are a policy's upgrade settings with every default filled in, as a ClusterUpgrade carries them.
+type UpgradeSettings struct {
+	// order of the owners.
+	// +required
+	Order Order `json:"order"`
+	// maxConcurrentMachines bounds the workers in flight.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	MaxConcurrentMachines int32 `json:"maxConcurrentMachines"`
+	// machine says how one machine is tried.
+	// +required
+	Machine MachineSettings `json:"machine"`
+	// singleControlPlane says whether a cluster with one control plane machine is upgraded.
+	// +required
+	SingleControlPlane SingleControlPlane `json:"singleControlPlane"`
+}
+
+// MachineSettings say how one machine is tried.
+type MachineSettings struct {
+	// timeout of one attempt.
+	// +required
+	Timeout metav1.Duration `json:"timeout"`
+	// maxAttempts after which the machine is quarantined.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10
+	MaxAttempts int32 `json:"maxAttempts"`
+	// backoff before the next attempt.
+	// +required
+	Backoff metav1.Duration `json:"backoff"`
+}
+
+// Settings fills in the defaults. It accepts nil: all defaults.
+func (u *PolicyUpgrade) Settings() UpgradeSettings {
+	s := UpgradeSettings{
+		Order:                 OrderControlPlaneFirst,
+		MaxConcurrentMachines: DefaultMaxConcurrentMachines,
+		Machine: MachineSettings{
+			Timeout:     metav1.Duration{Duration: DefaultMachineTimeout},
+			MaxAttempts: DefaultMachineMaxAttempts,
+			Backoff:     metav1.Duration{Duration: DefaultMachineBackoff},
+		},
+		SingleControlPlane: SingleControlPlaneRefuse,
+	}
+	if u == nil {
+		return s
+	}
+	if u.Order != "" {
+		s.Order = u.Order
+	}
+	if u.SingleControlPlane != "" {
+		s.SingleControlPlane = u.SingleControlPlane
+	}
+	override(&s.MaxConcurrentMachines, u.MaxConcurrentMachines)
+	if m := u.Machine; m != nil {
+		override(&s.Machine.Timeout, m.Timeout)
+		override(&s.Machine.MaxAttempts, m.MaxAttempts)
+		override(&s.Machine.Backoff, m.Backoff)
+	}
+	return s
+}
+
+// override sets a value where one is given.
+func override[T any](value, given *T) {
+	if given != nil {
+		*value = *given
+	}
+}
