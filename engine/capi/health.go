@@ -109,3 +109,9 @@ func Fits(kubelet, want string) bool {
 	}
 	return got.Major() == least.Major() && got.Minor() == least.Minor() && got.AtLeast(least)
 }
+
+// OnlyMinor reports whether a wanted version names a minor without a patch.
+func OnlyMinor(want string) bool {
+	v, err := version.ParseGeneric(want)
+	return err == nil && len(v.Components()) == 2
+}

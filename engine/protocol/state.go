@@ -87,3 +87,19 @@ func ParseFailedAt(text string) (time.Time, bool) {
 	t, err := time.Parse(time.RFC1123Z, text)
 	return t, err == nil
 }
+
+// InFlight reports whether a refresh of the machine was sent, or may have been, and has not been seen to end: while
+// it is, nobody else may refresh it and its marks stay.
+func (m Marks) InFlight(a Attempt) bool {
+	switch m.State() {
+	case InProgress, Finishing, Inconsistent:
+		return true
+	case Abandoned:
+		return m.Status == StatusInProgress
+	case Requested, Retrying:
+		return !a.SentAt.IsZero() && a.FailedAt.Before(a.SentAt)
+	case Idle, Leftover, FailedAttempt:
+		return false
+	}
+	return false
+}

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -65,4 +66,9 @@ func (s together) Start(ctx context.Context, q workqueue.TypedRateLimitingInterf
 		}
 	}
 	return nil
+}
+
+// Local is a source of a kind on the hub, for controllers whose requests name a member.
+func Local[T client.Object](c cache.Cache, object T, wake func(context.Context, T) []mcreconcile.Request) source.TypedSource[mcreconcile.Request] {
+	return source.TypedKind(c, object, handler.TypedEnqueueRequestsFromMapFunc(wake))
 }

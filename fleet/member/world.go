@@ -129,3 +129,46 @@ func (w *World) Unaccounted() string {
 	}
 	return ""
 }
+
+// Health judges the cluster as a whole: itself, its control planes and all its machines; the worst counts.
+func (w *World) Health() capi.Verdict {
+	worst := w.Cluster.Health()
+	if why := w.Unaccounted(); why != "" {
+		worst = capi.Verdict{Status: capi.False, Message: why}
+	}
+	for _, cp := range w.ControlPlanes {
+		worst = worse(worst, cp.Object.Health())
+	}
+	for _, m := range w.Machines {
+		worst = worse(worst, m.Health())
+	}
+	return worst
+}
+
+// worse is the judgement that counts of two: False before Unknown before True.
+func worse(a, b capi.Verdict) capi.Verdict {
+	switch {
+	case a.Status == capi.False, b.Status == capi.True:
+		return a
+	case b.Status == capi.False, a.Status == capi.True:
+		return b
+	default:
+		return a
+	}
+}
+
+// Find reads the cluster that has a name now, whatever its UID.
+func (m Member) Find(ctx context.Context, key types.NamespacedName) (World, error) {
+	object := capi.Object(m.Kinds.Cluster)
+	err := m.Cluster.GetClient().Get(ctx, key, object)
+	if apierrors.IsNotFound(err) {
+		err = m.Cluster.GetAPIReader().Get(ctx, key, object)
+	}
+	if apierrors.IsNotFound(err) {
+		return World{}, nil
+	}
+	if err != nil {
+		return World{}, fmt.Errorf("reading cluster %s: %w", key, err)
+	}
+	return Read(ctx, m, key, object.GetUID())
+}

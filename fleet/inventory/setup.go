@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	mccontroller "sigs.k8s.io/multicluster-runtime/pkg/controller"
+	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
+
+	"github.com/windlass-dev/windlass/engine/capi"
+	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
+	"github.com/windlass-dev/windlass/fleet/member"
+)
+
+// PlaceField indexes WorkloadClusters by where their Cluster is; see Place.
+const PlaceField = "place"
+
+// Place is a Cluster's place: the same for all that ever had its name there.
+func Place(managementCluster string, key types.NamespacedName) string {
+	return managementCluster + "/" + key.String()
+}
+
+// Setup adds the controller to the manager: it watches the Cluster API objects of every member, and the
+// WorkloadClusters and ManagementClusters on the hub.
+func (r *Reconciler) Setup(ctx context.Context, mgr mcmanager.Manager) error {
+	local := mgr.GetLocalManager()
+	err := local.GetFieldIndexer().IndexField(ctx, &fleetv1.WorkloadCluster{}, PlaceField, func(o client.Object) []string {
+		wc, ok := o.(*fleetv1.WorkloadCluster)
+		if !ok {
+			return nil
+		}
+		key := types.NamespacedName{Namespace: wc.Spec.Cluster.Namespace, Name: wc.Spec.Cluster.Name}
+		return []string{Place(wc.Spec.ManagementCluster, key)}
+	})
+	if err != nil {
+		return fmt.Errorf("indexing WorkloadClusters: %w", err)
+	}
+	c, err := mccontroller.New("inventory", mgr, mccontroller.Options{
+		Reconciler:              r,
+		MaxConcurrentReconciles: 8,
+		RecoverPanic:            new(true),
+		Logger:                  local.GetLogger(),
+		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[mcreconcile.Request](
+			time.Second, 2*time.Minute),
+	})
+	if err != nil {
+		return err
+	}
+	if err := c.MultiClusterWatch(r.Members.Watch(everything, cluster)); err != nil {
+		return err
+	}
+	if err := c.Watch(member.Local(local.GetCache(), &fleetv1.WorkloadCluster{}, recorded)); err != nil {
+		return err
+	}
+	return c.Watch(member.Local(local.GetCache(), &fleetv1.ManagementCluster{}, r.all))
+}
+
+func everything(k capi.Kinds) []schema.GroupVersionKind {
+	return append([]schema.GroupVersionKind{k.Cluster, k.Machine, k.MachineDeployment}, k.ControlPlanes...)
+}
+
+// cluster wakes the cluster that an object of a member belongs to.
+func cluster(_ context.Context, name multicluster.ClusterName, o client.Object) []mcreconcile.Request {
+	return []mcreconcile.Request{request(name, member.ClusterKey(o))}
+}
+
+// recorded wakes the cluster of a WorkloadCluster: one whose Cluster went while the hub was away is noticed.
+func recorded(_ context.Context, wc *fleetv1.WorkloadCluster) []mcreconcile.Request {
+	key := types.NamespacedName{Namespace: wc.Spec.Cluster.Namespace, Name: wc.Spec.Cluster.Name}
+	return []mcreconcile.Request{request(member.Name(wc.Namespace, wc.Spec.ManagementCluster), key)}
+}
+
+// all wakes every cluster of a member that has changed on the hub: it may have come back, or been accepted.
+func (r *Reconciler) all(ctx context.Context, mc *fleetv1.ManagementCluster) []mcreconcile.Request {
+	name := member.Name(mc.Namespace, mc.Name)
+	m, engaged := r.Members.Member(name)
+	if !engaged {
+		return nil
+	}
+	clusters := capi.List(m.Kinds.Cluster)
+	if err := m.Cluster.GetCache().List(ctx, clusters); err != nil {
+		return nil // its cache has ended; the next status of the member wakes us again
+	}
+	requests := make([]mcreconcile.Request, 0, len(clusters.Items))
+	for i := range clusters.Items {
+		requests = append(requests, request(name, client.ObjectKeyFromObject(&clusters.Items[i])))
+	}
+	return requests
+}
+
+func request(name multicluster.ClusterName, key types.NamespacedName) mcreconcile.Request {
+	return mcreconcile.Request{ClusterName: name, Request: reconcile.Request{NamespacedName: key}}
+}

@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package report turns decisions into what people read: statuses, conditions and events. It is pure, and the one place
+// where a fact gets its wording.
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
+	"github.com/windlass-dev/windlass/policy"
+	"github.com/windlass-dev/windlass/policy/cluster"
+)
+
+// Look is one look at a cluster and what was decided on it.
+type Look struct {
+	Owners []cluster.Owner
+	Step   cluster.Step
+	// Claimed: the claim on the cluster is this upgrade's.
+	Claimed bool
+	// States is the protocol's state of each machine, by name.
+	States map[string]string
+	// Seen: the member was read; of one that was not, owners and machines stay as they were.
+	Seen bool
+}
+
+// Upgrade is the status of a ClusterUpgrade after a look. Instants move only when what they tell changes.
+func Upgrade(cu *fleetv1.ClusterUpgrade, l Look, now time.Time) fleetv1.ClusterUpgradeStatus {
+	s := *cu.Status.DeepCopy()
+	at := metav1.NewTime(now.Truncate(time.Second))
+	step := l.Step
+	s.ObservedGeneration = cu.Generation
+	if s.Reason != step.Reason || s.Phase != fleetv1.UpgradePhase(step.Phase) || s.Since == nil {
+		s.Since = &at
+	}
+	s.Phase, s.Reason, s.Message = fleetv1.UpgradePhase(step.Phase), step.Reason, fleetv1.Bound(step.Message)
+	s.Until = until(step)
+	s.LastError = fleetv1.Bound(step.LastError)
+	s.CurrentMachine = step.CurrentMachine
+	s.MaxAttempts = cu.Spec.Upgrade.Machine.MaxAttempts
+	s.Claimed, s.Settled = l.Claimed, step.Settled
+	times(&s, step, at)
+	if l.Seen {
+		progress(&s, l, at)
+	}
+	if len(step.Versions) > 0 {
+		s.Versions = versions(step.Versions)
+	}
+	summary(cu, &s)
+	s.Conditions = slices.Clone(s.Conditions)
+	upgradeConditions(&s, step, cu.Generation, at)
+	return s
+}
+
+func until(step cluster.Step) string {
+	switch {
+	case step.Act:
+		return fleetv1.UntilAct
+	case step.WaitUntil.IsZero():
+		return ""
+	}
+	return fleetv1.UntilText(new(metav1.NewTime(step.WaitUntil)))
+}
+
+func times(s *fleetv1.ClusterUpgradeStatus, step cluster.Step, at metav1.Time) {
+	switch {
+	case !step.AllProven:
+		s.ProvenSince = nil
+	case s.ProvenSince == nil:
+		s.ProvenSince = &at
+	}
+	if step.Action == cluster.GrantOwner && s.StartedAt == nil {
+		s.StartedAt = &at
+	}
+	switch {
+	case !step.Phase.Ended():
+		s.EndedAt = nil
+	case s.EndedAt == nil:
+		s.EndedAt = &at
+	}
+}
+
+// progress lists owners and machines, unfinished machines first.
+func progress(s *fleetv1.ClusterUpgradeStatus, l Look, at metav1.Time) {
+	before := map[string]fleetv1.MachineProgress{}
+	for _, m := range s.Machines {
+		before[m.Name] = m
+	}
+	s.Owners, s.Machines = nil, nil
+	var done []fleetv1.MachineProgress
+	for _, o := range l.Owners {
+		p := fleetv1.OwnerProgress{
+			Kind: o.Kind, Name: o.Name, Role: fleetv1.OwnerRole(o.Role), Total: int32(len(o.Machines)),
+		}
+		for _, m := range o.Machines {
+			row := machine(o, m, l.States[m.Name], before[m.Name], at)
+			s.Attempts = max(s.Attempts, row.Attempts)
+			if m.Proven.Good() {
+				p.Done++
+				done = append(done, row)
+				continue
+			}
+			s.Machines = append(s.Machines, row)
+		}
+		p.Phase = ownerPhase(o, p)
+		s.Owners = append(s.Owners, p)
+	}
+	for _, row := range done {
+		if row.EndedAt != nil && (s.LastProgressAt == nil || row.EndedAt.After(s.LastProgressAt.Time)) {
+			s.LastProgressAt = row.EndedAt
+		}
+	}
+	s.Machines = append(s.Machines, done...)
+	s.Machines = s.Machines[:min(len(s.Machines), fleetv1.MaxMachines)]
+}
+
+func machine(o cluster.Owner, m cluster.Machine, state string, old fleetv1.MachineProgress, at metav1.Time) fleetv1.MachineProgress {
+	row := fleetv1.MachineProgress{
+		Name: m.Name, Owner: o.Name, State: state, Release: m.Release, Kubelet: m.Kubelet,
+		Architecture: m.Architecture, Attempts: max(int32(m.Attempts), old.Attempts),
+		LastError: fleetv1.Bound(m.LastError), StartedAt: old.StartedAt, EndedAt: old.EndedAt,
+	}
+	if row.StartedAt == nil && (m.InFlight || m.Requested) {
+		row.StartedAt = &at
+	}
+	switch ended := m.Proven.Good() || m.Quarantined; {
+	case !ended:
+		row.EndedAt = nil
+	case row.EndedAt == nil:
+		row.EndedAt = &at
+	}
+	return row
+}
+
+func ownerPhase(o cluster.Owner, p fleetv1.OwnerProgress) fleetv1.UpgradePhase {
+	failed := slices.ContainsFunc(o.Machines, func(m cluster.Machine) bool { return m.Quarantined })
+	switch {
+	case failed:
+		return fleetv1.UpgradeFailed
+	case p.Done == p.Total && p.Total == int32(o.Replicas):
+		return fleetv1.UpgradeSucceeded
+	case o.HasTo && o.Ours:
+		return fleetv1.UpgradeProgressing
+	default:
+		return fleetv1.UpgradePending
+	}
+}
+
+func summary(cu *fleetv1.ClusterUpgrade, s *fleetv1.ClusterUpgradeStatus) {
+	done, total := map[fleetv1.OwnerRole]int32{}, map[fleetv1.OwnerRole]int32{}
+	for _, o := range s.Owners {
+		done[o.Role] += o.Done
+		total[o.Role] += o.Total
+	}
+	of := func(role fleetv1.OwnerRole) string { return fmt.Sprintf("%d/%d", done[role], total[role]) }
+	s.Summary = &fleetv1.UpgradeSummary{
+		Cluster: cu.Path(), CP: of(fleetv1.RoleControlPlane), Workers: of(fleetv1.RoleWorkers),
+		Tries: fmt.Sprintf("%d/%d", s.Attempts, s.MaxAttempts),
+	}
+}
+
+func versions(of map[string]string) []fleetv1.ProvenVersion {
+	list := make([]fleetv1.ProvenVersion, 0, len(of))
+	for architecture, version := range of {
+		list = append(list, fleetv1.ProvenVersion{Architecture: architecture, Version: version})
+	}
+	slices.SortFunc(list, func(a, b fleetv1.ProvenVersion) int { return cmp.Compare(a.Architecture, b.Architecture) })
+	return list
+}
+
+// upgradeConditions are what kstatus reads.
+func upgradeConditions(s *fleetv1.ClusterUpgradeStatus, step cluster.Step, generation int64, at metav1.Time) {
+	is := func(kind string, holds bool) {
+		c := metav1.Condition{
+			Type: kind, Status: metav1.ConditionFalse, Reason: cmp.Or(step.Reason, string(step.Phase)),
+			Message: fleetv1.Bound(step.Message), ObservedGeneration: generation, LastTransitionTime: at,
+		}
+		if holds {
+			c.Status = metav1.ConditionTrue
+		}
+		meta.SetStatusCondition(&s.Conditions, c)
+	}
+	working := step.Phase == policy.Progressing || step.Phase == policy.Verifying || step.Phase == policy.Holding
+	is(fleetv1.ReadyCondition, step.Phase == policy.Succeeded)
+	is(fleetv1.ReconcilingCondition, working)
+	is(fleetv1.StalledCondition, step.Phase == policy.Failed || step.Act)
+}

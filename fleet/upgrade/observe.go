@@ -1,0 +1,227 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package upgrade
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/windlass-dev/windlass/engine/capi"
+	"github.com/windlass-dev/windlass/engine/protocol"
+	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
+	"github.com/windlass-dev/windlass/fleet/drive"
+	"github.com/windlass-dev/windlass/fleet/member"
+	"github.com/windlass-dev/windlass/policy"
+	"github.com/windlass-dev/windlass/policy/cluster"
+)
+
+// Reach is what the hub knows of the management cluster.
+type Reach struct {
+	// Ready: it answers and is accepted; Message says why not.
+	Ready   bool
+	Message string
+	// Access: the hub may write there.
+	Access bool
+}
+
+// scene is one look at a cluster: what the decision sees, and the objects as they were seen, for the writes.
+type scene struct {
+	observation cluster.Observation
+	world       member.World
+	owners      []drive.Owner
+	machines    map[string]capi.Machine
+}
+
+// observe turns a ClusterUpgrade and what its member shows into the values of a decision.
+func observe(cu *fleetv1.ClusterUpgrade, reach Reach, w member.World, d drive.Member) scene {
+	s := scene{world: w, machines: map[string]capi.Machine{}}
+	s.observation = cluster.Observation{
+		Intent:                  policy.Intent(cu.Spec.Intent),
+		NotAfter:                instant(cu.Spec.NotAfter),
+		Order:                   policy.Order(cu.Spec.Upgrade.Order),
+		AllowSingleControlPlane: cu.Spec.Upgrade.SingleControlPlane == fleetv1.SingleControlPlaneAllow,
+		Phase:                   policy.ClusterPhase(cu.Status.Phase),
+		Reason:                  cu.Status.Reason,
+		Message:                 cu.Status.Message,
+		LastError:               cu.Status.LastError,
+		StartedAt:               instant(cu.Status.StartedAt),
+		ProvenSince:             instant(cu.Status.ProvenSince),
+		Reachable:               reach.Ready,
+		ReachMessage:            reach.Message,
+		Access:                  reach.Access,
+		Present:                 w.Present,
+		Deleting:                w.Cluster.Deleting,
+		Paused:                  w.Cluster.IsPaused(),
+	}
+	if !w.Present {
+		return s
+	}
+	s.observation.Claim = claimOn(w.Cluster, d.Holder)
+	s.observation.Health = verdict(w.Health())
+	if until, err := protocol.ParseStartBefore(w.Cluster.Annotations[protocol.StartBeforeKey]); err == nil {
+		s.observation.StartBefore = until
+	}
+	for _, o := range cu.Spec.Owners {
+		s.addOwner(o, planFor(cu, o), d)
+	}
+	return s
+}
+
+// claimOn tells whose claim stands on a cluster. One that cannot be read is somebody's.
+func claimOn(c capi.Cluster, h drive.Holder) cluster.Claim {
+	claim, found, err := drive.ClaimOf(c)
+	switch {
+	case err == nil && !found:
+		return cluster.Claim{State: cluster.ClaimNone}
+	case err == nil && claim.HeldBy(h):
+		return cluster.Claim{State: cluster.ClaimOurs, By: claim.By(), Since: claim.Since}
+	default:
+		return cluster.Claim{State: cluster.ClaimOther, By: claim.By(), Since: claim.Since}
+	}
+}
+
+func (s *scene) addOwner(o fleetv1.UpgradeOwner, plan protocol.Plan, d drive.Member) {
+	out := cluster.Owner{
+		Kind: o.Kind, Name: o.Name, Role: cluster.Role(o.Role), Target: o.Target, Version: o.Version,
+	}
+	seen, found := s.find(o, &out)
+	if !found {
+		s.observation.Owners = append(s.observation.Owners, out)
+		return
+	}
+	seen.Target, seen.Plan = o.Target, plan
+	marks := d.Keys.Read(seen.Annotations)
+	out.Present, out.Deleting, out.Paused = true, seen.Deleting, seen.Paused
+	out.To, out.HasTo, out.Status, out.Release = marks.To, marks.HasTo, marks.Status, marks.Release
+	out.Ours = seen.Annotations[protocol.HolderKey] == d.Holder.String()
+	out.PlanMatches = seen.Annotations[protocol.PlanKey] == plan.Format()
+	want := capi.Want{Target: o.Target, Version: o.Version}
+	for _, m := range s.world.MachinesOf(out.Role == cluster.ControlPlane, o.Name) {
+		s.machines[m.Name] = m
+		out.Machines = append(out.Machines, machine(m, want, d))
+	}
+	peers(out.Machines, o.Version)
+	s.owners = append(s.owners, seen)
+	s.observation.Owners = append(s.observation.Owners, out)
+}
+
+// find looks an owner up in the world and fills in what only its kind knows.
+func (s *scene) find(o fleetv1.UpgradeOwner, out *cluster.Owner) (drive.Owner, bool) {
+	for _, cp := range s.world.ControlPlanes {
+		if o.Role == fleetv1.RoleControlPlane && cp.Object.Name == o.Name && cp.GVK.Kind == o.Kind {
+			out.Replicas, out.Health = replicas(cp.Object.Replicas), verdict(cp.Object.Health())
+			return drive.Owner{Meta: cp.Object.Meta, GVK: cp.GVK}, true
+		}
+	}
+	for _, pool := range s.world.Pools {
+		if o.Role == fleetv1.RoleWorkers && pool.Object.Name == o.Name {
+			out.Replicas, out.Health = replicas(pool.Object.Replicas), cluster.Verdict{Status: cluster.True}
+			return drive.Owner{Meta: pool.Object.Meta, GVK: pool.GVK}, true
+		}
+	}
+	return drive.Owner{}, false
+}
+
+func machine(m capi.Machine, want capi.Want, d drive.Member) cluster.Machine {
+	marks := d.Keys.Read(m.Annotations)
+	attempt, err := protocol.ParseAttempt(m.Annotations[protocol.AttemptKey])
+	lastError := attempt.LastError
+	if err != nil {
+		lastError = err.Error()
+	}
+	return cluster.Machine{
+		Name:        m.Name,
+		Proven:      verdict(m.Proven(marks.Release, want)),
+		InFlight:    marks.InFlight(attempt),
+		Requested:   marks.HasTo,
+		Quarantined: attempt.Quarantined,
+		Attempts:    attempt.Count,
+		LastError:   lastError,
+		Leftovers:   d.HasLeftovers(m),
+		Kubelet:     m.KubeletVersion, Architecture: m.Architecture, Release: marks.Release,
+	}
+}
+
+// peers withdraws the proof of machines whose kubelet differs from that of proven peers of the same architecture,
+// where the expected version names only a minor: two patches of it cannot both be what the target means.
+func peers(machines []cluster.Machine, expected string) {
+	if !capi.OnlyMinor(expected) {
+		return
+	}
+	newest := map[string]string{}
+	for _, m := range machines {
+		if m.Proven.Good() && (newest[m.Architecture] == "" || capi.Fits(m.Kubelet, newest[m.Architecture])) {
+			newest[m.Architecture] = m.Kubelet
+		}
+	}
+	for i, m := range machines {
+		if n := newest[m.Architecture]; m.Proven.Good() && m.Kubelet != n {
+			machines[i].Proven = cluster.Verdict{
+				Status:  cluster.False,
+				Message: "machine " + m.Name + " runs kubelet " + m.Kubelet + ", its peers run " + n,
+			}
+		}
+	}
+}
+
+// planFor is what the engine needs to know of one owner.
+func planFor(cu *fleetv1.ClusterUpgrade, o fleetv1.UpgradeOwner) protocol.Plan {
+	u := cu.Spec.Upgrade
+	p := protocol.Plan{
+		ExpectedVersion: o.Version,
+		Timeout:         protocol.Duration(u.Machine.Timeout.Duration),
+		MaxAttempts:     int(u.Machine.MaxAttempts),
+		Backoff:         protocol.Duration(u.Machine.Backoff.Duration),
+	}
+	if o.Role == fleetv1.RoleWorkers {
+		p.MaxConcurrentMachines = int(u.MaxConcurrentMachines)
+	} else {
+		p.AllowSingleControlPlane = u.SingleControlPlane == fleetv1.SingleControlPlaneAllow
+	}
+	return p.WithDefaults()
+}
+
+func verdict(v capi.Verdict) cluster.Verdict {
+	return cluster.Verdict{Status: cluster.Status(v.Status), Message: v.Message}
+}
+
+// replicas of an owner that does not say how many is one, as the API server defaults it.
+func replicas(n *int32) int {
+	if n == nil {
+		return 1
+	}
+	return int(*n)
+}
+
+// instant reads an optional time.
+func instant(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.Time
+}
+
+// owner finds an owner by its ID ("Kind/Name").
+func (s *scene) owner(id string) (drive.Owner, bool) {
+	for _, o := range s.owners {
+		if o.Kind+"/"+o.Name == id {
+			return o, true
+		}
+	}
+	return drive.Owner{}, false
+}
+
+// idle are the machines that are not being refreshed: only these may be settled.
+func (s *scene) idle(d drive.Member) []capi.Machine {
+	var idle []capi.Machine
+	for _, o := range s.observation.Owners {
+		for _, m := range o.Machines {
+			if !m.InFlight && d.HasLeftovers(s.machines[m.Name]) {
+				idle = append(idle, s.machines[m.Name])
+			}
+		}
+	}
+	return idle
+}

@@ -1,0 +1,188 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package upgrade carries one workload cluster of a rollout through its upgrade: it looks at the cluster in its member,
+// asks policy/cluster for the next step, carries that out and reports it. It is the only writer of a ClusterUpgrade's
+// status, and never writes its spec.
+package upgrade
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
+
+	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
+	"github.com/windlass-dev/windlass/fleet/drive"
+	"github.com/windlass-dev/windlass/fleet/member"
+	"github.com/windlass-dev/windlass/fleet/report"
+	"github.com/windlass-dev/windlass/policy"
+	"github.com/windlass-dev/windlass/policy/cluster"
+)
+
+// Reconciler drives ClusterUpgrades.
+//
+// +kubebuilder:rbac:groups=fleet.windlass.dev,resources=clusterupgrades,verbs=get;list;watch
+// +kubebuilder:rbac:groups=fleet.windlass.dev,resources=clusterupgrades/status,verbs=patch
+type Reconciler struct {
+	// Hub is the hub's cached client.
+	Hub     client.Client
+	Members *member.Provider
+	Clock   clock.PassiveClock
+	// HubID names this hub in claims; it survives restores.
+	HubID string
+	// MayWrite refuses writes of a hub that may no longer lead.
+	MayWrite func() error
+}
+
+// again is how soon to look once more after a write met an object that had changed, or changed nothing that would wake
+// us.
+const again = 500 * time.Millisecond
+
+// Reconcile takes one step.
+func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (reconcile.Result, error) {
+	cu := &fleetv1.ClusterUpgrade{}
+	if err := r.Hub.Get(ctx, req.NamespacedName, cu); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if cu.Spec.Ineligible != nil {
+		return reconcile.Result{}, r.write(ctx, cu, report.Look{Step: refused(cu.Spec.Ineligible)})
+	}
+	if policy.ClusterPhase(cu.Status.Phase).Ended() && cu.Status.Settled {
+		return reconcile.Result{}, nil
+	}
+	l, s, d, err := r.look(ctx, cu)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	// The intent is on the hub already; what is about to be done is reported first, so that a crash in between is
+	// visible and the step is taken again.
+	if err := r.write(ctx, cu, l); err != nil {
+		return reconcile.Result{}, err
+	}
+	return r.act(ctx, l.Step, s, d)
+}
+
+// look reads the member and decides.
+func (r *Reconciler) look(ctx context.Context, cu *fleetv1.ClusterUpgrade) (report.Look, scene, drive.Member, error) {
+	mc := &fleetv1.ManagementCluster{}
+	key := types.NamespacedName{Namespace: cu.Namespace, Name: cu.Spec.ManagementCluster}
+	if err := r.Hub.Get(ctx, key, mc); client.IgnoreNotFound(err) != nil {
+		return report.Look{}, scene{}, drive.Member{}, err
+	}
+	name := member.Name(cu.Namespace, cu.Spec.ManagementCluster)
+	m, engaged := r.Members.Member(name)
+	reach := reachOf(mc, engaged, r.Members.Health(name))
+	d := drive.Member{MayWrite: r.MayWrite, Keys: member.KeysOf(mc), Holder: drive.Holder{
+		Hub: r.HubID, UID: cu.UID, Rollout: types.NamespacedName{Namespace: cu.Namespace, Name: cu.Spec.Rollout.Name},
+	}}
+	w := member.World{}
+	if reach.Ready {
+		d.Client, d.Live, d.Kinds = m.Cluster.GetClient(), m.Cluster.GetAPIReader(), m.Kinds
+		var err error
+		at := types.NamespacedName{Namespace: cu.Spec.Cluster.Namespace, Name: cu.Spec.Cluster.Name}
+		if w, err = member.Read(ctx, m, at, cu.Spec.Cluster.UID); err != nil {
+			reach = Reach{Message: err.Error(), Access: reach.Access}
+		}
+	}
+	s := observe(cu, reach, w, d)
+	step := cluster.Next(s.observation, r.Clock.Now())
+	l := report.Look{
+		Owners: s.observation.Owners, Step: step, Seen: reach.Ready && w.Present, States: map[string]string{},
+		Claimed: s.observation.Claim.State == cluster.ClaimOurs || (cu.Status.Claimed && !reach.Ready),
+	}
+	for name, machine := range s.machines {
+		l.States[name] = string(d.Keys.Read(machine.Annotations).State())
+	}
+	return l, s, d, nil
+}
+
+// reachOf sums up whether a member may be read and written.
+func reachOf(mc *fleetv1.ManagementCluster, engaged bool, h member.Health) Reach {
+	reach := Reach{Access: mc.Spec.Access == fleetv1.AccessUpgrade}
+	ready := meta.FindStatusCondition(mc.Status.Conditions, fleetv1.ReadyCondition)
+	switch {
+	case mc.UID == "":
+		reach.Message = "its ManagementCluster does not exist"
+	case ready == nil:
+		reach.Message = "its ManagementCluster has not been looked at yet"
+	case !member.Accepted(mc):
+		reach.Message = fmt.Sprintf("management cluster %s: %s: %s", mc.Name, ready.Reason, ready.Message)
+	case !engaged || h.State != member.Ready:
+		reach.Message = fmt.Sprintf("management cluster %s: %s: %s", mc.Name, h.State, h.Message)
+	default:
+		reach.Ready = true
+	}
+	return reach
+}
+
+// refused is the end of a cluster that the target does not suit.
+func refused(why *fleetv1.Ineligible) cluster.Step {
+	return cluster.Step{
+		Action: cluster.None, Phase: policy.Ineligible, Reason: why.Reason, Message: why.Message, Settled: true,
+	}
+}
+
+// write reports a look, where it says anything new.
+func (r *Reconciler) write(ctx context.Context, cu *fleetv1.ClusterUpgrade, l report.Look) error {
+	status := report.Upgrade(cu, l, r.Clock.Now())
+	if equality.Semantic.DeepEqual(status, cu.Status) {
+		return nil
+	}
+	base := cu.DeepCopy()
+	cu.Status = status
+	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
+	if err := r.Hub.Status().Patch(ctx, cu, patch); err != nil {
+		return fmt.Errorf("writing the status of ClusterUpgrade %s: %w", cu.Name, err)
+	}
+	return nil
+}
+
+// act carries the step out on the member. The next look comes with the event of what was written.
+func (r *Reconciler) act(ctx context.Context, step cluster.Step, s scene, d drive.Member) (reconcile.Result, error) {
+	now := r.Clock.Now()
+	if step.Action == cluster.None {
+		return reconcile.Result{RequeueAfter: step.Wait(now)}, nil
+	}
+	log.FromContext(ctx).Info("acting", "step", step.String(), "message", step.Message)
+	err := carryOut(ctx, step, s, d, now)
+	if err == nil || errors.Is(err, drive.ErrStale) || errors.Is(err, drive.ErrClaimLost) {
+		return reconcile.Result{RequeueAfter: again}, nil
+	}
+	return reconcile.Result{}, fmt.Errorf("%s: %w", step.Action, err)
+}
+
+func carryOut(ctx context.Context, step cluster.Step, s scene, d drive.Member, now time.Time) error {
+	seen := s.world.Cluster
+	switch step.Action {
+	case cluster.None:
+		return nil
+	case cluster.TakeClaim:
+		return d.TakeClaim(ctx, seen, now)
+	case cluster.SetPermission:
+		return d.SetPermission(ctx, seen, step.Until)
+	case cluster.GrantOwner, cluster.WithdrawOwner:
+		o, found := s.owner(step.Owner)
+		if !found {
+			return drive.ErrStale
+		}
+		if step.Action == cluster.GrantOwner {
+			return d.Grant(ctx, seen, o)
+		}
+		return d.Withdraw(ctx, seen, o)
+	case cluster.Settle:
+		return d.Settle(ctx, seen, s.owners, s.idle(d))
+	case cluster.ReleaseClaim:
+		return d.ReleaseClaim(ctx, seen)
+	}
+	return fmt.Errorf("unknown action %q", step.Action)
+}
