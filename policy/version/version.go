@@ -55,10 +55,10 @@ func (v Version) Compare(other Version) int {
 	return v.number.Compare(other.number)
 }
 
-// Minors is how many minors v is ahead of other; another major counts as a hundred.
+// Minors is how many minors v is ahead of other; another major counts as a thousand.
 func (v Version) Minors(other Version) int {
 	major := int(v.number.Major()) - int(other.number.Major())
-	return major*100 + int(v.number.Minor()) - int(other.number.Minor())
+	return major*1000 + int(v.number.Minor()) - int(other.number.Minor())
 }
 
 // Fits reports whether a kubelet is of the minor of want and not older. A want of a minor takes any patch; an empty one
