@@ -13,12 +13,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
+	"github.com/windlass-dev/windlass/engine/capi"
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
 )
 
@@ -133,7 +135,7 @@ func (r *Reconciler) look(ctx context.Context, name multicluster.ClusterName, mc
 		}
 		f.provider = f.provider || renewed(l.Items, r.Clock.Now())
 	}
-	return r.count(ctx, mc, f)
+	return r.count(ctx, m, mc, f)
 }
 
 // providerLeases are the leader Leases of the controllers that may already answer the protocol.
@@ -149,17 +151,14 @@ func renewed(leases []coordinationv1.Lease, now time.Time) bool {
 	return false
 }
 
-// count adds what the inventory knows, and whether another ManagementCluster is the same member.
-func (r *Reconciler) count(ctx context.Context, mc *fleetv1.ManagementCluster, f *findings) error {
-	var clusters fleetv1.WorkloadClusterList
-	if err := r.Hub.List(ctx, &clusters, client.InNamespace(mc.Namespace)); err != nil {
-		return err
-	}
-	for i := range clusters.Items {
-		if clusters.Items[i].Spec.ManagementCluster == mc.Name {
-			f.clusters++
-			f.machines += clusters.Items[i].Status.Machines
+// count adds how much the member has, and whether another ManagementCluster is the same member.
+func (r *Reconciler) count(ctx context.Context, m Member, mc *fleetv1.ManagementCluster, f *findings) error {
+	for kind, n := range map[schema.GroupVersionKind]*int32{m.Kinds.Cluster: &f.clusters, m.Kinds.Machine: &f.machines} {
+		list := capi.List(kind)
+		if err := m.Cluster.GetClient().List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+			return err
 		}
+		*n = int32(len(list.Items))
 	}
 	var others fleetv1.ManagementClusterList
 	if err := r.Hub.List(ctx, &others); err != nil {
