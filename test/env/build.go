@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// sayEvery is how often a build says how far it is.
+const sayEvery = 5 * time.Second
+
+// recipe is how one binary is built from the nested module test/binaries.
+type recipe struct {
+	name  string
+	pkg   string
+	flags []string
+	usual string // how long it takes with nothing compiled before
+}
+
+func recipes() []recipe {
+	const version = "-X k8s.io/component-base/version.git"
+	minor := strings.Split(strings.TrimPrefix(KubernetesVersion, "v"), ".")
+	return []recipe{
+		{name: "etcd", pkg: "./etcd", flags: []string{"-ldflags", "-s -w"}, usual: "1 to 3 minutes"},
+		{
+			name: "kube-apiserver", pkg: "k8s.io/kubernetes/cmd/kube-apiserver", usual: "5 to 12 minutes",
+			// Cluster API reads the version; a plain build calls itself v0.0.0-master.
+			flags: []string{"-ldflags", fmt.Sprintf("-s -w %[1]sVersion=%[2]s %[1]sMajor=%[3]s %[1]sMinor=%[4]s",
+				version, KubernetesVersion, minor[0], minor[1])},
+		},
+	}
+}
+
+// buildBinaries builds what dir lacks. Only one process builds at a time; the others wait and find the result.
+func buildBinaries(ctx context.Context, root, dir string, log io.Writer) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	unlock, err := lockFile(ctx, filepath.Join(dir, ".lock"), func() {
+		say(log, "another process is building %s; waiting for it", dir)
+	})
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	for _, r := range recipes() {
+		target := filepath.Join(dir, r.name)
+		if _, err := os.Stat(target); err == nil {
+			continue
+		}
+		if err := r.build(ctx, filepath.Join(root, "test", "binaries"), target, log); err != nil {
+			return fmt.Errorf("building %s: %w", r.name, err)
+		}
+	}
+	return nil
+}
+
+// build compiles beside target and renames, so that target is never half written.
+func (r recipe) build(ctx context.Context, module, target string, log io.Writer) error {
+	start := time.Now()
+	say(log, "building %s into %s, once: usually %s on two cores", r.name, filepath.Dir(target), r.usual)
+	p := &progress{name: r.name, log: log, start: start, said: start}
+	list := goCommand(ctx, module, "list", "-deps", r.pkg)
+	packages, err := p.run(list)
+	if err != nil {
+		return err
+	}
+	p.total = bytes.Count(packages, []byte("\n"))
+	partial := fmt.Sprintf("%s.%d.partial", target, os.Getpid())
+	defer func() { _ = os.Remove(partial) }() // gone already after success
+	args := append([]string{"build", "-v", "-trimpath", "-o", partial}, r.flags...)
+	if _, err := p.run(goCommand(ctx, module, append(args, r.pkg)...)); err != nil {
+		return err
+	}
+	if err := os.Rename(partial, target); err != nil {
+		return err
+	}
+	say(log, "built %s in %s", r.name, time.Since(start).Round(time.Second))
+	return nil
+}
+
+func goCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+	return cmd
+}
+
+// progress reads what the go command says: a line for each module it downloads and each package it compiles.
+type progress struct {
+	name        string
+	log         io.Writer
+	start, said time.Time
+
+	total      int
+	downloaded int
+	compiled   int
+	rest       []string // anything else: the reason of a failure
+}
+
+func (p *progress) run(cmd *exec.Cmd) (stdout []byte, err error) {
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() {
+		p.line(lines.Text(), time.Now())
+	}
+	if err := cmd.Wait(); err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args[:2], " "), err, strings.Join(p.rest, "\n"))
+	}
+	return out.Bytes(), nil
+}
+
+func (p *progress) line(line string, now time.Time) {
+	switch {
+	case strings.HasPrefix(line, "go: downloading "):
+		p.downloaded++
+	case strings.ContainsAny(line, " :"):
+		p.rest = append(p.rest, line)
+	default:
+		p.compiled++
+	}
+	if now.Sub(p.said) < sayEvery {
+		return
+	}
+	p.said = now
+	elapsed := now.Sub(p.start).Round(time.Second)
+	if p.compiled == 0 {
+		say(p.log, "  %s: %d modules downloaded, %s", p.name, p.downloaded, elapsed)
+		return
+	}
+	say(p.log, "  %s: %d of at most %d packages compiled, %s", p.name, p.compiled, p.total, elapsed)
+}
+
+func say(w io.Writer, format string, args ...any) {
+	_, _ = fmt.Fprintf(w, format+"\n", args...) // a log that cannot be written stops nothing
+}

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package env_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/windlass-dev/windlass/test/env"
+)
+
+// world is what the tests of this package share. It is written once, before the first test.
+type world struct {
+	*env.World
+
+	current, old *env.Management
+}
+
+var shared world //nolint:gochecknoglobals // TestMain has no other way to hand it on
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute) // the binaries may have to be built
+	defer cancel()
+	begin := time.Now()
+	shared.World, err = env.Start(ctx, env.Options{Log: os.Stderr})
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, shared.Close()) }()
+	var parts errgroup.Group
+	parts.Go(func() error {
+		var err error
+		shared.current, err = shared.Management(ctx, "north")
+		return err
+	})
+	parts.Go(func() error {
+		var err error
+		shared.old, err = shared.Management(ctx, "south", env.ServingV1Beta1())
+		return err
+	})
+	parts.Go(func() error { _, err := shared.Workload(ctx); return err })
+	if err := parts.Wait(); err != nil {
+		return 1, err
+	}
+	fmt.Fprintf(os.Stderr, "world of 3 API servers ready in %s\n", time.Since(begin).Round(100*time.Millisecond))
+	return m.Run(), nil
+}
