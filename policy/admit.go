@@ -24,11 +24,12 @@ func (b *board) admit() (starts map[int]bool, kept map[int]*Waiting, waiting *Wa
 		if at.scope == wholeWave {
 			return starts, kept, hold
 		}
-		if waiting == nil {
-			waiting = hold
-		}
 		if at.scope == itself {
 			kept[i] = hold
+			hold = hold.of(c.Path)
+		}
+		if waiting == nil {
+			waiting = hold
 		}
 	}
 	return starts, kept, waiting
@@ -87,11 +88,12 @@ func slotFree(b *board, _ Cluster) *Waiting {
 	if b.inFlight+b.OtherActive < most {
 		return nil
 	}
+	hold := wait(ReasonMaxConcurrency, "%d of %d slots of wave %s are taken", b.inFlight+b.OtherActive, most,
+		b.Waves[b.current].Name)
 	if b.OtherActive > 0 {
-		return wait(ReasonMaxConcurrency, "%d clusters in flight, %d of them in older rollouts; wave %s allows %d",
-			b.inFlight+b.OtherActive, b.OtherActive, b.Waves[b.current].Name, most)
+		hold.Message += fmt.Sprintf(", %d of them by older rollouts", b.OtherActive)
 	}
-	return wait(ReasonMaxConcurrency, "%d clusters in flight; wave %s allows %d", b.inFlight, b.Waves[b.current].Name, most)
+	return hold
 }
 
 func confirmed(_ *board, c Cluster) *Waiting {
@@ -135,8 +137,7 @@ func unhindered(_ *board, c Cluster) *Waiting {
 func memberFree(b *board, c Cluster) *Waiting {
 	most := b.Members[c.Member].MaxConcurrentClusters
 	if active := b.activeIn(c.Member); most > 0 && active >= most {
-		return wait(ReasonMemberLimit, "%d clusters in flight in management cluster %s, which allows %d", active, c.Member,
-			most)
+		return wait(ReasonMemberLimit, "%d of %d slots of management cluster %s are taken", active, most, c.Member)
 	}
 	return nil
 }

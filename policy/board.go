@@ -23,7 +23,9 @@ type board struct {
 
 // tally counts the clusters of one wave.
 type tally struct {
-	clusters, succeeded, failed, active, pending, skipped, deferred, settled int
+	clusters, succeeded, failed, active, pending, deferred, settled int
+	// skipped were left out; gone are removed or turned out ineligible.
+	skipped, gone int
 }
 
 func newBoard(f Fleet) *board {
@@ -71,8 +73,10 @@ func (t *tally) add(c Cluster) {
 		t.failed++
 	case Deferred:
 		t.deferred++
-	case Skipped, Removed, Ineligible:
+	case Skipped:
 		t.skipped++
+	case Removed, Ineligible:
+		t.gone++
 	case Pending, Progressing, Verifying, Holding, "":
 		if c.untouched() {
 			t.pending++
@@ -108,7 +112,7 @@ func (b *board) waves(phase Phase) []WaveState {
 		t := b.tallies[i]
 		state := WaveState{
 			Name: wave.Name, Phase: b.wavePhase(i, phase), Planned: wave.Planned, Succeeded: t.succeeded, Failed: t.failed,
-			Active: t.active, Pending: t.pending, Skipped: t.skipped, Deferred: t.deferred,
+			Active: t.active, Pending: t.pending, Skipped: t.skipped + t.gone, Deferred: t.deferred,
 		}
 		if phase == PhaseProgressing && i > b.current && state.Phase == WaveWaiting {
 			state.Waiting = &Waiting{

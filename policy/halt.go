@@ -48,8 +48,8 @@ func overBudget(b *board) *standing {
 				last = c.lastWords()
 			}
 		}
-		return b.halt(ReasonFailureBudgetExceeded, "wave %s: %d clusters failed, %d may: %s; the last said: %s", wave.Name,
-			len(failed), wave.MaxFailures, list(failed), last)
+		return b.halt(ReasonFailureBudgetExceeded, "wave %s: %d failed, %d may: %s; the last said: %s", wave.Name, len(failed),
+			wave.MaxFailures, list(failed), last)
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func nothingProven(b *board) *standing {
 		return nil
 	}
 	return b.halt(ReasonNothingProven, "wave %s ended without a success: %d failed, %d left out, %d deferred",
-		b.Waves[b.current].Name, t.failed, t.skipped, t.deferred)
+		b.Waves[b.current].Name, t.failed, t.skipped+t.gone, t.deferred)
 }
 
 // targetMoved halts when a cluster ended on a version that no canary proved for its architecture: the name is the same,

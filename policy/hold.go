@@ -8,6 +8,12 @@ func (c Cluster) waiting() *Waiting {
 	return &Waiting{Reason: c.Reason, Message: c.Message, Since: c.Since, Act: NeedsAct(c.Reason)}
 }
 
+// of is a cluster's wait where it stands for the wave: it names the cluster.
+func (w Waiting) of(path string) *Waiting {
+	w.Message = path + ": " + w.Message
+	return &w
+}
+
 // holds are the waits of single clusters in plan order: those found now, those of clusters that hold, and, where pending
 // ones are looked at, those that keep clusters of the current wave from beginning.
 func (b *board) holds(found map[int]*Waiting, pending bool) []ClusterHold {
@@ -33,9 +39,7 @@ func (b *board) stuck(holds []ClusterHold) *Waiting {
 	case t.active == 0 && t.deferred > 0 && b.Waves[b.current].Canary:
 		return wait(ReasonCanaryDeferred, "%d canaries are deferred, and nothing starts before them", t.deferred)
 	case t.active > 0 && len(holds) >= t.active:
-		first := holds[0].Waiting
-		first.Message = holds[0].Path + ": " + first.Message
-		return &first
+		return holds[0].Waiting.of(holds[0].Path)
 	}
 	return nil
 }

@@ -11,25 +11,29 @@ import (
 // interleave puts clusters in plan order: they alternate over management clusters, so that one management cluster's
 // fault shows early and small, then by path. The same clusters always come out in the same order.
 func interleave(clusters []Candidate) []Candidate {
-	sorted := slices.SortedFunc(slices.Values(clusters), func(a, b Candidate) int {
-		return cmp.Or(cmp.Compare(a.Member, b.Member), cmp.Compare(a.Path, b.Path), cmp.Compare(a.ID, b.ID))
-	})
-	type turn struct {
-		round     int
-		candidate Candidate
+	turns := make([]turn, len(clusters))
+	for i := range clusters {
+		turns[i].candidate = &clusters[i]
 	}
-	turns := make([]turn, 0, len(sorted))
-	for i, c := range sorted {
-		round := 0
-		if i > 0 && sorted[i-1].Member == c.Member {
-			round = turns[i-1].round + 1
+	slices.SortFunc(turns, func(a, b turn) int {
+		x, y := a.candidate, b.candidate
+		return cmp.Or(cmp.Compare(x.Member, y.Member), cmp.Compare(x.Path, y.Path), cmp.Compare(x.ID, y.ID))
+	})
+	for i := 1; i < len(turns); i++ {
+		if turns[i-1].candidate.Member == turns[i].candidate.Member {
+			turns[i].round = turns[i-1].round + 1
 		}
-		turns = append(turns, turn{round, c})
 	}
 	slices.SortStableFunc(turns, func(a, b turn) int { return cmp.Compare(a.round, b.round) })
-	ordered := make([]Candidate, 0, len(turns))
-	for _, t := range turns {
-		ordered = append(ordered, t.candidate)
+	ordered := make([]Candidate, len(turns))
+	for i, t := range turns {
+		ordered[i] = *t.candidate
 	}
 	return ordered
+}
+
+// turn is a cluster and how many of its member come before it.
+type turn struct {
+	round     int
+	candidate *Candidate
 }
