@@ -85,7 +85,8 @@ func (r recipe) build(ctx context.Context, module, target string, log io.Writer)
 	if err := os.Rename(partial, target); err != nil {
 		return err
 	}
-	say(log, "built %s in %s", r.name, time.Since(start).Round(time.Second))
+	say(log, "built %s in %s: %d of %d packages compiled, the others were cached",
+		r.name, time.Since(start).Round(time.Second), p.compiled, p.total)
 	return nil
 }
 

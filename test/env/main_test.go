@@ -8,10 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"golang.org/x/sync/errgroup"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/windlass-dev/windlass/test/env"
 )
@@ -26,6 +29,9 @@ type world struct {
 var shared world //nolint:gochecknoglobals // TestMain has no other way to hand it on
 
 func TestMain(m *testing.M) {
+	if mode := os.Getenv(childMode); mode != "" {
+		os.Exit(beChild(mode))
+	}
 	code, err := run(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -37,8 +43,9 @@ func TestMain(m *testing.M) {
 func run(m *testing.M) (code int, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute) // the binaries may have to be built
 	defer cancel()
+	ctrl.SetLogger(logr.Discard())
 	begin := time.Now()
-	shared.World, err = env.Start(ctx, env.Options{Log: os.Stderr})
+	shared.World, err = env.Start(ctx, env.Options{Log: os.Stderr, HubCRDs: filepath.Join("testdata", "hub")})
 	if err != nil {
 		return 1, err
 	}

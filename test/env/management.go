@@ -18,6 +18,9 @@ import (
 type Management struct {
 	*Server
 
+	// CAPIVersion is the version of cluster.x-k8s.io that it serves: v1beta2, or v1beta1 of an older member.
+	CAPIVersion string
+
 	world   *World
 	dialect dialect
 	mirror  *mirror
@@ -59,7 +62,9 @@ func (w *World) Management(ctx context.Context, name string, options ...Manageme
 	if err := s.install(ctx, crds); err != nil {
 		return nil, fmt.Errorf("installing Cluster API's kinds in %s: %w", name, err)
 	}
-	m := &Management{Server: s, world: w, dialect: dialect{old: o.version == clusterv1beta1.GroupVersion.Version}}
+	m := &Management{
+		Server: s, CAPIVersion: o.version, world: w, dialect: dialect{old: o.version == clusterv1beta1.GroupVersion.Version},
+	}
 	m.mirror, err = startMirror(ctx, s, m.dialect, o.delay)
 	if err != nil {
 		return nil, fmt.Errorf("starting the mirror of %s: %w", name, err)

@@ -154,7 +154,8 @@ func (s *Simulator) begin(n *node, target string) (string, Step) {
 	n.changes[id] = &change{status: StatusDoing, pruned: step.pruned}
 	version := s.released[target]
 	if !step.endless && s.ctx().Err() == nil {
-		s.work.Go(func() { s.run(n, id, step, version) })
+		taken := s.timer(step.takes) // counts from now, whenever the change is looked after
+		s.work.Go(func() { s.run(n, id, step, version, taken) })
 	}
 	return id, step
 }

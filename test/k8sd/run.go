@@ -7,14 +7,16 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"k8s.io/utils/clock"
 )
 
 // writeAgain is how long a Node that could not be written is left alone.
 const writeAgain = 200 * time.Millisecond
 
 // run carries one change to its end: the Node runs the new version, then the change is ready, then what follows.
-func (s *Simulator) run(n *node, id string, step Step, version string) {
-	if !s.pause(step.takes) {
+func (s *Simulator) run(n *node, id string, step Step, version string, taken clock.Timer) {
+	if !s.wait(taken) {
 		return
 	}
 	if step.succeeds() && step.lag == 0 && !s.install(n, version, step.blip > 0) {
@@ -24,10 +26,10 @@ func (s *Simulator) run(n *node, id string, step Step, version string) {
 	if !step.succeeds() {
 		return
 	}
-	if step.lag > 0 && !(s.pause(step.lag) && s.install(n, version, step.blip > 0)) {
+	if step.lag > 0 && !(s.wait(s.timer(step.lag)) && s.install(n, version, step.blip > 0)) {
 		return
 	}
-	if step.blip > 0 && s.pause(step.blip) {
+	if step.blip > 0 && s.wait(s.timer(step.blip)) {
 		s.write(func(ctx context.Context, nodes Nodes) error { return nodes.SetReady(ctx, n.name, true) })
 	}
 }
@@ -66,18 +68,25 @@ func (s *Simulator) write(do func(context.Context, Nodes) error) bool {
 			return false
 		}
 		_, _ = fmt.Fprintf(s.opts.Log, "k8sd simulator: writing a Node: %v\n", err)
-		if !s.pause(writeAgain) {
+		if !s.wait(s.timer(writeAgain)) {
 			return false
 		}
 	}
 }
 
-// pause waits on the simulator's clock. False: it was closed meanwhile.
-func (s *Simulator) pause(d time.Duration) bool {
+// timer rings on the simulator's clock after d; nil for none.
+func (s *Simulator) timer(d time.Duration) clock.Timer {
 	if d <= 0 {
+		return nil
+	}
+	return s.opts.Clock.NewTimer(d)
+}
+
+// wait waits for a timer of ours. False: the simulator was closed meanwhile.
+func (s *Simulator) wait(t clock.Timer) bool {
+	if t == nil {
 		return s.ctx().Err() == nil
 	}
-	t := s.opts.Clock.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C():
