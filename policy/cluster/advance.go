@@ -144,15 +144,23 @@ func (l look) progress(current Owner) Step {
 
 // settling is an owner whose machines all carry the target, and which is not done yet.
 func (l look) settling(current Owner) Step {
-	step := progressing(ReasonOwnerScaling, "%s has %d machines and should have %d", current.ID(), len(current.Machines),
-		current.Replicas)
-	if machine, found := current.unproven(); found {
-		step = progressing(ReasonMachineNotProven, "%s", cmp.Or(machine.Proven.Message, machine.Name+" is not proven yet"))
-	} else if current.Health.Status == False {
-		step = progressing(ReasonOwnerUnhealthy, "%s: %s", current.ID(), current.Health.Message)
-	}
-	if machine, busy := current.inFlight(); busy {
+	var step Step
+	machine, busy := current.inFlight()
+	unproven, found := current.unproven()
+	switch {
+	case busy:
+		step = progressing(ReasonUpgrading, "%s: machine %s is in flight", current.ID(), machine.Name)
 		step.CurrentMachine = machine.Name
+	case found:
+		step = progressing(ReasonMachineNotProven, "%s",
+			cmp.Or(unproven.Proven.Message, "machine "+unproven.Name+" is not proven yet"))
+	case current.requested():
+		step = progressing(ReasonMachineNotProven, "a machine of %s is asked to upgrade once more", current.ID())
+	case current.Health.Status == False:
+		step = progressing(ReasonOwnerUnhealthy, "%s: %s", current.ID(), current.Health.Message)
+	default:
+		step = progressing(ReasonOwnerScaling, "%s has %d machines and should have %d", current.ID(), len(current.Machines),
+			current.Replicas)
 	}
 	if !l.started() {
 		step.Phase = policy.Pending
