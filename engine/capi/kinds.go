@@ -36,11 +36,10 @@ type Kinds struct {
 // Discover finds the served version of every kind; controlPlanes that are not served are left out. The error is
 // meta.IsNoMatchError when Cluster API is not installed.
 func Discover(mapper meta.RESTMapper, controlPlanes []schema.GroupKind) (Kinds, error) {
-	core, err := mapper.RESTMapping(schema.GroupKind{Group: Group, Kind: "Cluster"}, versions[:]...)
+	gv, err := served(mapper)
 	if err != nil {
 		return Kinds{}, err
 	}
-	gv := core.GroupVersionKind.GroupVersion()
 	k := Kinds{
 		Cluster:           gv.WithKind("Cluster"),
 		Machine:           gv.WithKind("Machine"),
@@ -58,6 +57,22 @@ func Discover(mapper meta.RESTMapper, controlPlanes []schema.GroupKind) (Kinds, 
 		k.ControlPlanes = append(k.ControlPlanes, mapping.GroupVersionKind)
 	}
 	return k, nil
+}
+
+// served finds the best version of Cluster API that is served.
+func served(mapper meta.RESTMapper) (schema.GroupVersion, error) {
+	var missing error
+	for _, version := range versions {
+		core, err := mapper.RESTMapping(schema.GroupKind{Group: Group, Kind: "Cluster"}, version)
+		switch {
+		case err == nil:
+			return core.GroupVersionKind.GroupVersion(), nil
+		case !meta.IsNoMatchError(err):
+			return schema.GroupVersion{}, err
+		}
+		missing = err
+	}
+	return schema.GroupVersion{}, missing
 }
 
 // DefaultControlPlanes are the control plane kinds that are driven unless configured otherwise.
