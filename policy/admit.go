@@ -5,8 +5,8 @@ package policy
 
 import "fmt"
 
-// admit picks the clusters of the current wave that begin now, in plan order, one slot at a time. What stays behind has
-// a reason: its own in kept, by index, and the one that stands for the wave in waiting.
+// admit picks the clusters of the current wave that begin now, in plan order, one slot at a time. What stays
+// behind has a reason: its own in kept, by index, and the one that stands for the wave in waiting.
 func (b *board) admit() (starts map[int]bool, kept map[int]*Waiting, waiting *Waiting) {
 	starts, kept = map[int]bool{}, map[int]*Waiting{}
 	checks := mayStart()
@@ -52,8 +52,8 @@ type check struct {
 
 type chain []check
 
-// mayStart is what a start needs, in the order in which a person wants to hear of it. That the rollout is committed, not
-// halted, not paused, within its failure budget and in this wave is settled before (see stand).
+// mayStart is what a start needs, in the order in which a person wants to hear of it. That the rollout is
+// committed, not halted, not paused, within its failure budget and in this wave is settled before (see stand).
 func mayStart() chain {
 	return chain{
 		{planComplete, wholeWave}, // every planned cluster is seen, so limits can be counted

@@ -47,3 +47,11 @@ func (a Amount) Of(planned int) int {
 func (a Amount) AtLeastOne(planned int) int {
 	return max(1, a.Of(planned))
 }
+
+// inRange: not negative, and as a percentage at least least and at most 100.
+func (a Amount) inRange(least int) bool {
+	if !a.Percent {
+		return a.Value >= 0
+	}
+	return a.Value >= least && a.Value <= 100
+}

@@ -22,7 +22,8 @@ func large() policy.Fleet {
 	for i := range 10_000 {
 		id := fmt.Sprintf("c%05d", i)
 		f.Clusters = append(f.Clusters, policy.Cluster{
-			ID: id, Path: "ns/" + id, Member: fmt.Sprintf("m%d", i%50), Wave: i / 500, Intent: policy.Wait, Phase: policy.Pending,
+			ID: id, Path: "ns/" + id, Member: fmt.Sprintf("m%d", i%50), Wave: i / 500, Intent: policy.Wait,
+			Phase: policy.Pending,
 		})
 		switch c := &f.Clusters[i]; {
 		case i < 5000:
@@ -48,7 +49,8 @@ func BenchmarkDecide10k(b *testing.B) {
 
 // BenchmarkMakePlan10k plans 10,000 clusters.
 func BenchmarkMakePlan10k(b *testing.B) {
-	in := policy.PlanInput{Target: target, NoCanaries: true, Waves: []policy.WaveSpec{{Name: "half", Percent: 50}, {Name: "rest", Rest: true}}}
+	in := policy.PlanInput{Target: target, NoCanaries: true,
+		Waves: []policy.WaveSpec{{Name: "half", Percent: 50}, {Name: "rest", Rest: true}}}
 	for m := range 50 {
 		in.Candidates = append(in.Candidates, numbered(fmt.Sprintf("m%02d", m), 200)...)
 	}

@@ -5,8 +5,8 @@ package policy
 
 import "time"
 
-// Decide says what a rollout does next: its phase, which intents to write, and why the rest waits. Deciding twice on one
-// Fleet gives one answer; deciding again after the intents are written starts nothing twice.
+// Decide says what a rollout does next: its phase, which intents to write, and why the rest waits. Deciding twice
+// on one Fleet gives one answer; deciding again after the intents are written starts nothing twice.
 //
 // No rule depends on the time yet, so Recheck is zero; the instant is asked for since windows and soaks will.
 func Decide(f Fleet, _ time.Time) Decision {

@@ -378,7 +378,8 @@ func TestLaw2And14AClusterThatCannotBeginGivesItsSlotBack(t *testing.T) {
 			[]int{1, 3}, sets(done, "Wait Pending"), w1("c1=Run", "MaxConcurrency"),
 		},
 		"unhealthy before anything was granted": {
-			[]int{1, 3}, with(sets(done, "Run Pending ClusterUnhealthy"), concurrency(2)), w1("c1=Wait c2=Run", "MaxConcurrency"),
+			[]int{1, 3}, with(sets(done, "Run Pending ClusterUnhealthy"), concurrency(2)),
+			w1("c1=Wait c2=Run", "MaxConcurrency"),
 		},
 		"one that was begun keeps it": {
 			[]int{1, 3}, sets(done, "Run Holding ClaimedByOther"), w1("", "MaxConcurrency"),
@@ -391,7 +392,8 @@ func TestLaw2And14AClusterThatCannotBeginGivesItsSlotBack(t *testing.T) {
 			decided{"Paused", "Paused", "w1", "c1=Wait", "Paused"},
 		},
 		"a silent member": {
-			[]int{1, 2}, with(sets(done), member(policy.Member{Upgrade: true, Reason: "Unreachable"})), w1("", "MemberUnreachable"),
+			[]int{1, 2}, with(sets(done), member(policy.Member{Upgrade: true, Reason: "Unreachable"})),
+			w1("", "MemberUnreachable"),
 		},
 		"a member that may only be read": {
 			[]int{1, 2}, with(sets(done), member(policy.Member{Ready: true})), w1("", "AccessReadOnly"),
@@ -433,7 +435,8 @@ func TestLaw17And18SharedReasonsStandOnceAndSingleOnesAreBounded(t *testing.T) {
 		if w.Waiting != nil {
 			why = w.Waiting.Reason
 		}
-		got.Waves = append(got.Waves, fmt.Sprintf("%s %s %s planned=%d pending=%d", w.Name, w.Phase, why, w.Planned, w.Pending))
+		got.Waves = append(got.Waves, fmt.Sprintf("%s %s %s planned=%d pending=%d", w.Name, w.Phase, why, w.Planned,
+			w.Pending))
 	}
 	want := summary{
 		Holds: policy.MaxHolds, Left: 30,
@@ -476,7 +479,9 @@ func TestLaw17AWaitKeepsItsBeginning(t *testing.T) {
 		before *policy.Waiting
 		want   time.Time
 	}{
-		"recorded":       {policy.Waiting{Reason: "A", Since: earlier}, &policy.Waiting{Reason: "A", Since: noon}, earlier},
+		"recorded": {
+			policy.Waiting{Reason: "A", Since: earlier}, &policy.Waiting{Reason: "A", Since: noon}, earlier,
+		},
 		"the same":       {policy.Waiting{Reason: "A"}, &policy.Waiting{Reason: "A", Since: earlier}, earlier},
 		"another":        {policy.Waiting{Reason: "B"}, &policy.Waiting{Reason: "A", Since: earlier}, noon},
 		"the first":      {policy.Waiting{Reason: "A"}, nil, noon},

@@ -47,10 +47,10 @@ type WaveState struct {
 	// Name and Phase of the wave.
 	Name  string
 	Phase WavePhase
-	// Planned as in Wave. The other counts are of its clusters as they stand, before this decision's intents: Active
-	// ones hold a slot, Pending ones have no intent but Wait, Deferred, Skipped (with Removed and Ineligible) and Failed
-	// ended so.
-	// An ended cluster that is not settled counts as what it ended as, and is Active too.
+	// Planned as in Wave. The other counts are of its clusters as they stand, before this decision's intents:
+	// Active ones hold a slot, Pending ones have no intent but Wait, Deferred, Skipped (with Removed and
+	// Ineligible) and Failed ended so. An ended cluster that is not settled counts as what it ended as, and is
+	// Active too.
 	Planned, Succeeded, Failed, Active, Pending, Skipped, Deferred int
 	// Waiting says why its next cluster does not start. Reasons that clusters share stand here once (law 18).
 	Waiting *Waiting

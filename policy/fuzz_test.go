@@ -12,8 +12,8 @@ import (
 	"github.com/windlass-dev/windlass/policy"
 )
 
-// FuzzDecide reads a fleet from bytes, legal or not, and asks that deciding neither panics nor depends on anything but
-// its input, and that what it writes settles.
+// FuzzDecide reads a fleet from bytes, legal or not, and asks that deciding neither panics nor depends on anything
+// but its input, and that what it writes settles.
 func FuzzDecide(f *testing.F) {
 	f.Add([]byte{1, 1, 0, 0, 2, 3, 4})
 	f.Add([]byte("committed, with two waves and a few clusters, one of them failed"))

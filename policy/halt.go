@@ -48,8 +48,8 @@ func overBudget(b *board) *standing {
 				last = c.lastWords()
 			}
 		}
-		return b.halt(ReasonFailureBudgetExceeded, "wave %s: %d failed, %d may: %s; the last said: %s", wave.Name, len(failed),
-			wave.MaxFailures, list(failed), last)
+		return b.halt(ReasonFailureBudgetExceeded, "wave %s: %d failed, %d may: %s; the last said: %s", wave.Name,
+			len(failed), wave.MaxFailures, list(failed), last)
 	}
 	return nil
 }
@@ -67,8 +67,8 @@ func nothingProven(b *board) *standing {
 		b.Waves[b.current].Name, t.failed, t.skipped+t.gone, t.deferred)
 }
 
-// targetMoved halts when a cluster ended on a version that no canary proved for its architecture: the name is the same,
-// what it stands for is not (law 7).
+// targetMoved halts when a cluster ended on a version that no canary proved for its architecture: the name is the
+// same, what it stands for is not (law 7).
 func targetMoved(b *board) *standing {
 	if !b.HasCanaries || !b.OnMovedHalt {
 		return nil

@@ -14,8 +14,8 @@ func (w Waiting) of(path string) *Waiting {
 	return &w
 }
 
-// holds are the waits of single clusters in plan order: those found now, those of clusters that hold, and, where pending
-// ones are looked at, those that keep clusters of the current wave from beginning.
+// holds are the waits of single clusters in plan order: those found now, those of clusters that hold, and, where
+// pending ones are looked at, those that keep clusters of the current wave from beginning.
 func (b *board) holds(found map[int]*Waiting, pending bool) []ClusterHold {
 	var holds []ClusterHold
 	for i, c := range b.Clusters {

@@ -15,8 +15,9 @@ import (
 	"github.com/windlass-dev/windlass/policy/version"
 )
 
-// MakePlan puts each selected cluster into exactly one wave, canaries first, and sets aside what needs nothing or is not
-// suited. When something must be put right before anything may start, the error is a *PlanError that names the clusters.
+// MakePlan puts each selected cluster into exactly one wave, canaries first, and sets aside what needs nothing or
+// is not suited. When something must be put right before anything may start, the error is a *PlanError that names
+// the clusters.
 func MakePlan(in PlanInput) (Plan, error) {
 	if err := in.check(); err != nil {
 		return Plan{}, err
@@ -51,9 +52,7 @@ func (in PlanInput) check() error {
 		return &PlanError{Reason: ReasonInvalidTarget, Message: fmt.Sprintf("target.version: %v", err)}
 	}
 	for _, w := range in.Waves {
-		if w.Percent < 0 || w.Percent > 100 || w.MaxConcurrency.Value < 0 || w.MaxFailures.Value < 0 ||
-			w.MaxConcurrency.Percent && (w.MaxConcurrency.Value == 0 || w.MaxConcurrency.Value > 100) ||
-			w.MaxFailures.Percent && w.MaxFailures.Value > 100 {
+		if w.Percent < 0 || w.Percent > 100 || !w.MaxConcurrency.inRange(1) || !w.MaxFailures.inRange(0) {
 			return planError(ReasonInvalidLimit, "wave %s: percent %d, maxConcurrency %s and maxFailures %s: give "+
 				"percentages from 1 to 100 (maxFailures from 0) and counts that are not negative", w.Name, w.Percent,
 				w.MaxConcurrency, w.MaxFailures)

@@ -160,7 +160,9 @@ func TestLaw21PlansThatWouldNotMeanWhatTheySayAreErrors(t *testing.T) {
 			reason: policy.ReasonCanaryIneligible, names: "a/ns/1 (SingleControlPlane)",
 		},
 		"a name that is nobody's": {
-			in:     policy.PlanInput{NoCanaries: true, Waves: rest, Candidates: numbered("a", 2), AbsentNames: []string{"a/ns/x"}},
+			in: policy.PlanInput{
+				NoCanaries: true, Waves: rest, Candidates: numbered("a", 2), AbsentNames: []string{"a/ns/x"},
+			},
 			reason: policy.ReasonClusterNotFound, names: "a/ns/x",
 		},
 		"no cluster": {
@@ -168,11 +170,15 @@ func TestLaw21PlansThatWouldNotMeanWhatTheySayAreErrors(t *testing.T) {
 			reason: policy.ReasonNoClusters, names: "no cluster",
 		},
 		"versions that are not known": {
-			in:     policy.PlanInput{NoCanaries: true, Waves: rest, Candidates: []policy.Candidate{candidate("a/ns/1", unknown)}},
+			in: policy.PlanInput{
+				NoCanaries: true, Waves: rest, Candidates: []policy.Candidate{candidate("a/ns/1", unknown)},
+			},
 			reason: policy.ReasonVersionsUnknown, names: "a/ns/1",
 		},
 		"versions that cannot be read": {
-			in:     policy.PlanInput{NoCanaries: true, Waves: rest, Candidates: []policy.Candidate{candidate("a/ns/1", at("?"))}},
+			in: policy.PlanInput{
+				NoCanaries: true, Waves: rest, Candidates: []policy.Candidate{candidate("a/ns/1", at("?"))},
+			},
 			reason: policy.ReasonVersionsUnknown, names: "a/ns/1",
 		},
 		"a concurrency of nothing": {
@@ -293,8 +299,8 @@ func TestPlanCountsAndLimits(t *testing.T) {
 	}
 }
 
-// The same inventory gives the same plan in whatever order it is listed; each selected cluster is in one place; the hash
-// tells plans apart.
+// The same inventory gives the same plan in whatever order it is listed; each selected cluster is in one place;
+// the hash tells plans apart.
 func TestPlansAreDeterministicPartitions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := policy.PlanInput{Target: target, NoCanaries: rapid.Bool().Draw(t, "noCanaries")}
@@ -313,7 +319,8 @@ func TestPlansAreDeterministicPartitions(t *testing.T) {
 			in.Candidates = append(in.Candidates, c)
 		}
 		in.Waves = []policy.WaveSpec{
-			{Name: "w0"}, {Name: "w1"}, {Name: "w2", Percent: rapid.IntRange(1, 100).Draw(t, "percent")}, {Name: "w3", Rest: true},
+			{Name: "w0"}, {Name: "w1"}, {Name: "w2", Percent: rapid.IntRange(1, 100).Draw(t, "percent")},
+			{Name: "w3", Rest: true},
 		}
 		plan, err := policy.MakePlan(in)
 		if err != nil {

@@ -80,8 +80,8 @@ type PlanInput struct {
 	AbsentNames []string
 }
 
-// Plan is a rollout's membership: which cluster is in which wave, and what is left alone and why. The same input always
-// gives the same plan.
+// Plan is a rollout's membership: which cluster is in which wave, and what is left alone and why. The same input
+// always gives the same plan.
 type Plan struct {
 	// Waves in order; the canaries, when there are any, come first under the name CanaryWave.
 	Waves []PlannedWave

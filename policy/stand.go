@@ -109,6 +109,8 @@ func paused(b *board) *standing {
 	if !b.Paused {
 		return nil
 	}
-	return &standing{PhasePaused, ReasonPaused, fmt.Sprintf("the policy is paused: %d clusters in flight finish the machine "+
-		"at work, no other begins", b.inFlight)}
+	return &standing{
+		PhasePaused, ReasonPaused,
+		fmt.Sprintf("the policy is paused: %d clusters in flight finish the machine at work, no other begins", b.inFlight),
+	}
 }

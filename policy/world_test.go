@@ -16,8 +16,8 @@ import (
 	"github.com/windlass-dev/windlass/policy"
 )
 
-// world plays a rollout: it writes what Decide says and lets clusters take their course. It keeps its own books, so that
-// what it finds owes nothing to the code that it judges.
+// world plays a rollout: it writes what Decide says and lets clusters take their course. It keeps its own books,
+// so that what it finds owes nothing to the code that it judges.
 type world struct {
 	fleet policy.Fleet
 	now   time.Time
@@ -61,8 +61,8 @@ func (w *world) busy(member string) int {
 	return count
 }
 
-// course moves one cluster on, as its controller would: fate is "ok", "fail", "claimed", "gone" or "other" (it ends on
-// another version).
+// course moves one cluster on, as its controller would: fate is "ok", "fail", "claimed", "gone" or "other" (it
+// ends on another version).
 func course(c *policy.Cluster, fate string, now time.Time) {
 	before := c.Phase
 	c.Returning = false

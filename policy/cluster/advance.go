@@ -87,10 +87,7 @@ func (l look) grant(current Owner) Step {
 		step.CurrentMachine = machine.Name
 		return step
 	}
-	for _, other := range l.o.Owners {
-		if other.ID() == current.ID() || !other.active() {
-			continue
-		}
+	if other, found := find(l.o.Owners, func(o Owner) bool { return o.ID() != current.ID() && o.active() }); found {
 		step := progressing(ReasonWaitingForOwner, "%s waits for %s", current.ID(), other.ID())
 		step.CurrentMachine, _ = l.o.inFlight()
 		return step

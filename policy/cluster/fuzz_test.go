@@ -14,8 +14,8 @@ import (
 	"github.com/windlass-dev/windlass/policy/cluster"
 )
 
-// FuzzNext reads an observation from bytes, legal or not: the step must have a phase and a reason, may write only under
-// our claim and where writing is allowed, and must not change before its Recheck.
+// FuzzNext reads an observation from bytes, legal or not: the step must have a phase and a reason, may write only
+// under our claim and where writing is allowed, and must not change before its Recheck.
 func FuzzNext(f *testing.F) {
 	f.Add([]byte{0})
 	f.Add([]byte("a cluster with a few owners and machines, some of them in flight"))
@@ -66,11 +66,13 @@ func fromBytes(data []byte) cluster.Observation {
 		return cluster.Verdict{Status: []cluster.Status{cluster.True, cluster.False, cluster.Unknown, "odd"}[next(4)]}
 	}
 	o := cluster.Observation{
-		Intent:    []policy.Intent{policy.Run, policy.Hold, policy.Withdraw, policy.Wait, ""}[next(5)],
-		Order:     []policy.Order{"", policy.ControlPlaneOnly, policy.WorkersOnly}[next(3)],
-		Phase:     []policy.ClusterPhase{"", policy.Progressing, policy.Failed, policy.Succeeded, policy.Skipped, "odd"}[next(6)],
+		Intent: []policy.Intent{policy.Run, policy.Hold, policy.Withdraw, policy.Wait, ""}[next(5)],
+		Order:  []policy.Order{"", policy.ControlPlaneOnly, policy.WorkersOnly}[next(3)],
+		Phase: []policy.ClusterPhase{"", policy.Progressing, policy.Failed, policy.Succeeded, policy.Skipped,
+			"odd"}[next(6)],
 		Reachable: likely(), Access: likely(), Present: likely(), Deleting: !likely(), Paused: !likely(), Settled: yes(),
-		Claim:    cluster.Claim{State: []cluster.ClaimState{cluster.ClaimOurs, cluster.ClaimNone, cluster.ClaimOther}[next(3)]},
+		Claim: cluster.Claim{State: []cluster.ClaimState{cluster.ClaimOurs, cluster.ClaimNone,
+			cluster.ClaimOther}[next(3)]},
 		NotAfter: instant(), StartedAt: instant(), ProvenSince: instant(), StartBefore: instant(), Health: verdict(),
 	}
 	for i := 0; len(data) > 0; i++ {

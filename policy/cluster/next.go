@@ -20,8 +20,8 @@ const (
 	Quiet = time.Minute
 )
 
-// Next is the one thing to do now for a cluster, with what to show. The caller carries the action out, looks again and
-// asks again.
+// Next is the one thing to do now for a cluster, with what to show. The caller carries the action out, looks again
+// and asks again.
 func Next(o Observation, now time.Time) Step {
 	l := look{o, now}
 	step := l.next()
@@ -36,7 +36,7 @@ func Next(o Observation, now time.Time) Step {
 		step.Recheck = sooner(step.Recheck, o.NotAfter)
 	}
 	step.Act = step.Act || policy.NeedsAct(step.Reason)
-	step.Settled = step.Settled || step.Action == None && !l.marked() && (o.Reachable || o.StartedAt.IsZero())
+	step.Settled = step.Settled || step.Action == None && l.clean()
 	if step.Phase != policy.Succeeded {
 		step.LastError = cmp.Or(step.LastError, o.lastError(), o.LastError)
 	}
@@ -51,25 +51,13 @@ type look struct {
 
 func (l look) next() Step {
 	o := l.o
-	ended := o.Phase.Ended()
-	switch {
-	case ended && o.Settled:
-		return l.kept(true)
-	case o.Intent == policy.Withdraw && !ended && !l.started():
-		return withdrawn()
-	case !o.Reachable:
-		return l.away(policy.ReasonMemberUnreachable, cmp.Or(o.ReachMessage, "the management cluster does not answer"))
-	case !o.Access:
-		return l.away(policy.ReasonAccessReadOnly, "the management cluster is registered with access: ReadOnly")
-	case !o.Present && ended:
-		return l.kept(true)
-	case !o.Present:
-		return Step{
-			Phase: policy.Removed, Reason: ReasonClusterRemoved, Message: "the cluster no longer exists", Settled: true,
-		}
-	case o.Claim.State == ClaimOther && !(ended && !l.marked()):
-		return l.away(policy.ReasonClaimedByOther, "driven by "+cmp.Or(o.Claim.By, "another"))
-	case ended:
+	if step, done := l.through(); done {
+		return step
+	}
+	if step, out := l.outOfReach(); out {
+		return step
+	}
+	if o.Phase.Ended() {
 		return l.windDown(l.kept(false), l.kept(true))
 	}
 	if machine, found := o.quarantined(); found {
@@ -87,6 +75,39 @@ func (l look) next() Step {
 	return l.windDown(Step{
 		Phase: policy.Holding, Reason: ReasonWithdrawing, Message: "the slot is being given back",
 	}, l.waiting())
+}
+
+// through is a cluster that needs no further look.
+func (l look) through() (Step, bool) {
+	ended := l.o.Phase.Ended()
+	switch {
+	case ended && l.o.Settled:
+		return l.kept(true), true
+	case !ended && l.o.Intent == policy.Withdraw && !l.started():
+		return withdrawn(), true
+	}
+	return Step{}, false
+}
+
+// outOfReach is a cluster that is gone, or is not to be judged or written to now.
+func (l look) outOfReach() (Step, bool) {
+	o := l.o
+	switch {
+	case !o.Reachable:
+		return l.away(policy.ReasonMemberUnreachable,
+			cmp.Or(o.ReachMessage, "the management cluster does not answer")), true
+	case !o.Access:
+		return l.away(policy.ReasonAccessReadOnly, "the management cluster is registered with access: ReadOnly"), true
+	case !o.Present && o.Phase.Ended():
+		return l.kept(true), true
+	case !o.Present:
+		return Step{
+			Phase: policy.Removed, Reason: ReasonClusterRemoved, Message: "the cluster no longer exists", Settled: true,
+		}, true
+	case o.Claim.State == ClaimOther && (l.marked() || !o.Phase.Ended()):
+		return l.away(policy.ReasonClaimedByOther, "driven by "+cmp.Or(o.Claim.By, "another")), true
+	}
+	return Step{}, false
 }
 
 func withdrawn() Step {
@@ -157,3 +178,6 @@ func (l look) marked() bool {
 	}
 	return false
 }
+
+// clean: nothing of ours is on the member, as far as can be known.
+func (l look) clean() bool { return !l.marked() && (l.o.Reachable || l.o.StartedAt.IsZero()) }

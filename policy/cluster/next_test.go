@@ -146,15 +146,25 @@ func (r row) check(t *testing.T) {
 
 func TestLaw2TheClaimStandsBeforeAnyOtherWrite(t *testing.T) {
 	for name, tc := range map[string]row{
-		"it is taken right before the first write":   {nil, "Progressing Starting TakeClaim"},
-		"never over another's":                       {[]edit{foreign}, "Pending ClaimedByOther"},
-		"a waiting cluster says whose it is":         {[]edit{foreign, intent(policy.Wait)}, "Pending ClaimedByOther"},
-		"one that was begun holds":                   {[]edit{claimed, granted("cp"), foreign}, "Holding ClaimedByOther"},
-		"if it vanished it is taken again":           {[]edit{claimed, granted("cp"), unclaimed}, "Holding Starting TakeClaim"},
-		"also to take back what was granted":         {[]edit{claimed, granted("cp"), unclaimed, intent(policy.Withdraw)}, "Holding Withdrawing TakeClaim"},
-		"permission comes next":                      {[]edit{claimed, permitted(time.Time{})}, "Progressing Starting SetPermission"},
-		"then the control plane":                     {[]edit{claimed}, "Progressing Starting GrantOwner CK8sControlPlane/cp"},
-		"a waiting cluster with our marks is undone": {[]edit{claimed, granted("cp"), intent(policy.Wait)}, "Holding Withdrawing WithdrawOwner CK8sControlPlane/cp"},
+		"it is taken right before the first write": {nil, "Progressing Starting TakeClaim"},
+		"never over another's":                     {[]edit{foreign}, "Pending ClaimedByOther"},
+		"a waiting cluster says whose it is":       {[]edit{foreign, intent(policy.Wait)}, "Pending ClaimedByOther"},
+		"one that was begun holds":                 {[]edit{claimed, granted("cp"), foreign}, "Holding ClaimedByOther"},
+		"if it vanished it is taken again": {
+			[]edit{claimed, granted("cp"), unclaimed}, "Holding Starting TakeClaim",
+		},
+		"also to take back what was granted": {
+			[]edit{claimed, granted("cp"), unclaimed, intent(policy.Withdraw)}, "Holding Withdrawing TakeClaim",
+		},
+		"permission comes next": {
+			[]edit{claimed, permitted(time.Time{})}, "Progressing Starting SetPermission",
+		},
+		"then the control plane": {
+			[]edit{claimed}, "Progressing Starting GrantOwner CK8sControlPlane/cp",
+		},
+		"a waiting cluster with our marks is undone": {
+			[]edit{claimed, granted("cp"), intent(policy.Wait)}, "Holding Withdrawing WithdrawOwner CK8sControlPlane/cp",
+		},
 		"and with our claim alone gives it back": {
 			[]edit{claimed, permitted(time.Time{}), intent(policy.Wait)}, "Holding Withdrawing ReleaseClaim",
 		},
@@ -166,24 +176,37 @@ func TestLaw2TheClaimStandsBeforeAnyOtherWrite(t *testing.T) {
 
 func TestLaw3And14NothingIsJudgedFromSilence(t *testing.T) {
 	for name, tc := range map[string]row{
-		"silent before it began":               {[]edit{unreachable}, "Pending MemberUnreachable"},
-		"silent while it waits":                {[]edit{unreachable, intent(policy.Wait)}, "Pending MemberUnreachable"},
-		"silent on the way":                    {[]edit{claimed, granted("cp"), unreachable}, "Holding MemberUnreachable"},
-		"absent and silent is not removed":     {[]edit{unreachable, func(o *cluster.Observation) { o.Present = false }}, "Pending MemberUnreachable"},
-		"absent and answering is":              {[]edit{func(o *cluster.Observation) { o.Present = false }}, "Removed ClusterRemoved"},
+		"silent before it began": {[]edit{unreachable}, "Pending MemberUnreachable"},
+		"silent while it waits":  {[]edit{unreachable, intent(policy.Wait)}, "Pending MemberUnreachable"},
+		"silent on the way": {
+			[]edit{claimed, granted("cp"), unreachable}, "Holding MemberUnreachable",
+		},
+		"absent and silent is not removed": {
+			[]edit{unreachable, func(o *cluster.Observation) { o.Present = false }}, "Pending MemberUnreachable",
+		},
+		"absent and answering is": {
+			[]edit{func(o *cluster.Observation) { o.Present = false }}, "Removed ClusterRemoved",
+		},
 		"silent and withdrawn before it began": {[]edit{unreachable, intent(policy.Withdraw)}, "Skipped Withdrawn"},
-		"silent and withdrawn on the way":      {[]edit{claimed, unreachable, intent(policy.Withdraw)}, "Holding MemberUnreachable"},
-		"a failure stays one":                  {[]edit{claimed, was(policy.Failed), unreachable}, "Failed Before"},
+		"silent and withdrawn on the way": {
+			[]edit{claimed, unreachable, intent(policy.Withdraw)}, "Holding MemberUnreachable",
+		},
+		"a failure stays one": {[]edit{claimed, was(policy.Failed), unreachable}, "Failed Before"},
 		"a success stays one": {
-			[]edit{was(policy.Succeeded), func(o *cluster.Observation) { o.Settled, o.Present = true, false }}, "Succeeded Before",
+			[]edit{was(policy.Succeeded), func(o *cluster.Observation) { o.Settled, o.Present = true, false }},
+			"Succeeded Before",
 		},
 		"a member that may only be read": {
 			[]edit{func(o *cluster.Observation) { o.Access = false }}, "Pending AccessReadOnly",
 		},
-		"unknown health is not health":          {[]edit{health(cluster.Unknown)}, "Pending HealthUnknown"},
-		"bad health begins nothing":             {[]edit{health(cluster.False)}, "Pending ClusterUnhealthy"},
-		"while it waits, too":                   {[]edit{health(cluster.False), intent(policy.Wait)}, "Pending ClusterUnhealthy"},
-		"bad health between owners begins none": {[]edit{claimed, granted("cp"), finished("cp"), health(cluster.False)}, "Holding ClusterUnhealthy"},
+		"unknown health is not health": {[]edit{health(cluster.Unknown)}, "Pending HealthUnknown"},
+		"bad health begins nothing":    {[]edit{health(cluster.False)}, "Pending ClusterUnhealthy"},
+		"while it waits, too": {
+			[]edit{health(cluster.False), intent(policy.Wait)}, "Pending ClusterUnhealthy",
+		},
+		"bad health between owners begins none": {
+			[]edit{claimed, granted("cp"), finished("cp"), health(cluster.False)}, "Holding ClusterUnhealthy",
+		},
 		"bad health in an owner at work does not stop it": {
 			[]edit{claimed, granted("cp"), machine("cp", 0, busy), health(cluster.False)}, "Progressing Upgrading",
 		},
@@ -194,7 +217,8 @@ func TestLaw3And14NothingIsJudgedFromSilence(t *testing.T) {
 			"Progressing Starting GrantOwner CK8sControlPlane/cp",
 		},
 		"a machine at target that is not healthy is waited for": {
-			[]edit{claimed, granted("cp"), finished("cp"), machine("cp", 1, func(m *cluster.Machine) { m.Proven = cluster.Verdict{} })},
+			[]edit{claimed, granted("cp"), finished("cp"),
+				machine("cp", 1, func(m *cluster.Machine) { m.Proven = cluster.Verdict{} })},
 			"Progressing MachineNotProven",
 		},
 		"a machine too few is waited for": {
@@ -205,11 +229,13 @@ func TestLaw3And14NothingIsJudgedFromSilence(t *testing.T) {
 			[]edit{func(o *cluster.Observation) { o.Owners = nil }}, "Pending OwnerMissing",
 		},
 		"an owner that is gone is no success": {
-			[]edit{claimed, granted("cp"), finished("cp", "pool-a", "pool-b"), change("pool-b", func(o *cluster.Owner) { o.Present = false })},
+			[]edit{claimed, granted("cp"), finished("cp", "pool-a", "pool-b"),
+				change("pool-b", func(o *cluster.Owner) { o.Present = false })},
 			"Holding OwnerMissing",
 		},
 		"a single control plane machine is refused": {
-			[]edit{change("cp", func(o *cluster.Owner) { o.Replicas, o.Machines = 1, o.Machines[:1] })}, "Pending SingleControlPlane",
+			[]edit{change("cp", func(o *cluster.Owner) { o.Replicas, o.Machines = 1, o.Machines[:1] })},
+			"Pending SingleControlPlane",
 		},
 		"unless it is allowed": {
 			[]edit{
@@ -225,16 +251,40 @@ func TestLaw3And14NothingIsJudgedFromSilence(t *testing.T) {
 
 func TestLaw19WorkersAfterTheControlPlaneOneOwnerAtATime(t *testing.T) {
 	for name, tc := range map[string]row{
-		"the control plane goes first":     {[]edit{claimed}, "Progressing Starting GrantOwner CK8sControlPlane/cp"},
-		"workers wait for it":              {[]edit{claimed, granted("cp"), machine("cp", 2, busy)}, "Progressing Upgrading"},
-		"then pools, by name":              {[]edit{claimed, granted("cp"), finished("cp")}, "Progressing Starting GrantOwner MachineDeployment/pool-a"},
-		"one after the other":              {[]edit{claimed, granted("cp"), finished("cp"), granted("pool-a")}, "Progressing Upgrading"},
-		"the last":                         {[]edit{claimed, granted("cp"), granted("pool-a"), finished("cp", "pool-a")}, "Progressing Starting GrantOwner MachineDeployment/pool-b"},
-		"a pool of none is done":           {[]edit{claimed, granted("cp"), finished("cp"), change("pool-a", func(o *cluster.Owner) { o.Replicas, o.Machines = 0, nil })}, "Progressing Starting GrantOwner MachineDeployment/pool-b"},
-		"only workers":                     {[]edit{claimed, order(policy.WorkersOnly)}, "Progressing Starting GrantOwner MachineDeployment/pool-a"},
-		"only the control plane":           {[]edit{claimed, order(policy.ControlPlaneOnly), finished("cp")}, "Verifying SecondRead"},
-		"not beside another owner at work": {[]edit{claimed, granted("pool-a"), machine("pool-a", 0, busy)}, "Progressing WaitingForOwner"},
-		"a paused owner is left alone":     {[]edit{claimed, granted("cp"), finished("cp"), change("pool-a", func(o *cluster.Owner) { o.Paused = true })}, "Holding OwnerPaused"},
+		"the control plane goes first": {[]edit{claimed}, "Progressing Starting GrantOwner CK8sControlPlane/cp"},
+		"workers wait for it": {
+			[]edit{claimed, granted("cp"), machine("cp", 2, busy)}, "Progressing Upgrading",
+		},
+		"then pools, by name": {
+			[]edit{claimed, granted("cp"), finished("cp")}, "Progressing Starting GrantOwner MachineDeployment/pool-a",
+		},
+		"one after the other": {
+			[]edit{claimed, granted("cp"), finished("cp"), granted("pool-a")}, "Progressing Upgrading",
+		},
+		"the last": {
+			[]edit{claimed, granted("cp"), granted("pool-a"), finished("cp", "pool-a")},
+			"Progressing Starting GrantOwner MachineDeployment/pool-b",
+		},
+		"a pool of none is done": {
+			[]edit{
+				claimed, granted("cp"), finished("cp"),
+				change("pool-a", func(o *cluster.Owner) { o.Replicas, o.Machines = 0, nil }),
+			},
+			"Progressing Starting GrantOwner MachineDeployment/pool-b",
+		},
+		"only workers": {
+			[]edit{claimed, order(policy.WorkersOnly)}, "Progressing Starting GrantOwner MachineDeployment/pool-a",
+		},
+		"only the control plane": {
+			[]edit{claimed, order(policy.ControlPlaneOnly), finished("cp")}, "Verifying SecondRead",
+		},
+		"not beside another owner at work": {
+			[]edit{claimed, granted("pool-a"), machine("pool-a", 0, busy)}, "Progressing WaitingForOwner",
+		},
+		"a paused owner is left alone": {
+			[]edit{claimed, granted("cp"), finished("cp"), change("pool-a", func(o *cluster.Owner) { o.Paused = true })},
+			"Holding OwnerPaused",
+		},
 		"an owner with another plan": {
 			[]edit{claimed, granted("cp"), change("cp", func(o *cluster.Owner) { o.PlanMatches = false })},
 			"Progressing Starting GrantOwner CK8sControlPlane/cp",
@@ -251,12 +301,14 @@ func TestLaw19WorkersAfterTheControlPlaneOneOwnerAtATime(t *testing.T) {
 func TestLaw11WithdrawOwnersBeforeMachinesAndLeaveNothing(t *testing.T) {
 	for name, tc := range map[string]row{
 		"the target of an owner in flight is not changed": {
-			[]edit{claimed, granted("cp"), machine("cp", 0, busy), change("cp", func(o *cluster.Owner) { o.To = "channel=other" })},
+			[]edit{claimed, granted("cp"), machine("cp", 0, busy),
+				change("cp", func(o *cluster.Owner) { o.To = "channel=other" })},
 			"Holding WaitingForMachine",
 		},
 		"nor that of somebody else's": {[]edit{machine("cp", 0, busy)}, "Pending ForeignUpgrade"},
 		"a quarantined machine takes the owner back": {
-			[]edit{claimed, granted("cp"), machine("cp", 0, lost)}, "Failed MachineQuarantined WithdrawOwner CK8sControlPlane/cp",
+			[]edit{claimed, granted("cp"), machine("cp", 0, lost)},
+			"Failed MachineQuarantined WithdrawOwner CK8sControlPlane/cp",
 		},
 		"the last granted first": {
 			[]edit{claimed, granted("cp"), granted("pool-a"), intent(policy.Withdraw)},
@@ -268,12 +320,17 @@ func TestLaw11WithdrawOwnersBeforeMachinesAndLeaveNothing(t *testing.T) {
 		"then what is in flight finishes": {
 			[]edit{claimed, was(policy.Failed), machine("cp", 1, busy)}, "Failed Before",
 		},
-		"then the rest goes":   {[]edit{claimed, was(policy.Failed), machine("cp", 1, marked)}, "Failed Before Settle"},
-		"then the claim":       {[]edit{claimed, was(policy.Failed), permitted(time.Time{})}, "Failed Before ReleaseClaim"},
-		"and that is it":       {[]edit{was(policy.Failed)}, "Failed Before"},
-		"withdrawn":            {[]edit{claimed, unclaimed, intent(policy.Withdraw)}, "Skipped Withdrawn"},
-		"withdrawn in flight":  {[]edit{claimed, machine("cp", 1, busy), intent(policy.Withdraw)}, "Holding Withdrawing"},
-		"withdrawn and paused": {[]edit{claimed, paused, granted("cp"), intent(policy.Withdraw)}, "Holding Withdrawing WithdrawOwner CK8sControlPlane/cp"},
+		"then the rest goes": {[]edit{claimed, was(policy.Failed), machine("cp", 1, marked)}, "Failed Before Settle"},
+		"then the claim": {
+			[]edit{claimed, was(policy.Failed), permitted(time.Time{})}, "Failed Before ReleaseClaim",
+		},
+		"and that is it":      {[]edit{was(policy.Failed)}, "Failed Before"},
+		"withdrawn":           {[]edit{claimed, unclaimed, intent(policy.Withdraw)}, "Skipped Withdrawn"},
+		"withdrawn in flight": {[]edit{claimed, machine("cp", 1, busy), intent(policy.Withdraw)}, "Holding Withdrawing"},
+		"withdrawn and paused": {
+			[]edit{claimed, paused, granted("cp"), intent(policy.Withdraw)},
+			"Holding Withdrawing WithdrawOwner CK8sControlPlane/cp",
+		},
 		"marks of somebody else are left alone": {
 			[]edit{machine("cp", 1, marked), intent(policy.Wait)}, "Pending Waiting",
 		},
@@ -284,18 +341,31 @@ func TestLaw11WithdrawOwnersBeforeMachinesAndLeaveNothing(t *testing.T) {
 
 func TestHoldsAndPermissions(t *testing.T) {
 	for name, tc := range map[string]row{
-		"a hold shortens the permission": {[]edit{claimed, granted("cp"), intent(policy.Hold)}, "Holding OnHold SetPermission"},
-		"once":                           {[]edit{claimed, granted("cp"), permitted(noon), intent(policy.Hold)}, "Holding OnHold"},
-		"of a paused cluster, too":       {[]edit{claimed, granted("cp"), paused, intent(policy.Hold)}, "Holding OnHold SetPermission"},
-		"a hold before it began":         {[]edit{intent(policy.Hold)}, "Pending OnHold"},
-		"a hold after all is done ends":  {[]edit{claimed, permitted(noon), granted("cp"), finished("cp", "pool-a", "pool-b"), intent(policy.Hold)}, "Verifying SecondRead"},
+		"a hold shortens the permission": {
+			[]edit{claimed, granted("cp"), intent(policy.Hold)}, "Holding OnHold SetPermission",
+		},
+		"once": {
+			[]edit{claimed, granted("cp"), permitted(noon), intent(policy.Hold)}, "Holding OnHold",
+		},
+		"of a paused cluster, too": {
+			[]edit{claimed, granted("cp"), paused, intent(policy.Hold)}, "Holding OnHold SetPermission",
+		},
+		"a hold before it began": {[]edit{intent(policy.Hold)}, "Pending OnHold"},
+		"a hold after all is done ends": {
+			[]edit{claimed, permitted(noon), granted("cp"), finished("cp", "pool-a", "pool-b"), intent(policy.Hold)},
+			"Verifying SecondRead",
+		},
 		"the end of the intent is a hold": {
 			[]edit{claimed, granted("cp"), permitted(noon), notAfter(noon)}, "Holding IntentEnded",
 		},
 		"a paused cluster gets no write": {[]edit{claimed, paused}, "Holding ClusterPaused"},
 		"nor before it began":            {[]edit{paused}, "Pending ClusterPaused"},
-		"renewed at half time":           {[]edit{claimed, granted("cp"), permitted(noon.Add(30 * time.Minute))}, "Progressing Upgrading SetPermission"},
-		"not before":                     {[]edit{claimed, granted("cp"), permitted(noon.Add(31 * time.Minute))}, "Progressing Upgrading"},
+		"renewed at half time": {
+			[]edit{claimed, granted("cp"), permitted(noon.Add(30 * time.Minute))}, "Progressing Upgrading SetPermission",
+		},
+		"not before": {
+			[]edit{claimed, granted("cp"), permitted(noon.Add(31 * time.Minute))}, "Progressing Upgrading",
+		},
 		"not beyond the intent": {
 			[]edit{claimed, granted("cp"), permitted(noon.Add(5 * time.Minute)), notAfter(noon.Add(5 * time.Minute))},
 			"Progressing Upgrading",
@@ -316,12 +386,18 @@ func TestSecondReadThenCleanUpThenSuccess(t *testing.T) {
 	all := finished("cp", "pool-a", "pool-b")
 	marks := []edit{claimed, granted("cp"), granted("pool-a"), granted("pool-b"), all}
 	for name, tc := range map[string]row{
-		"proven for the first time":    {marks, "Verifying SecondRead"},
-		"not long enough":              {append(marks, proven(noon.Add(-9*time.Second))), "Verifying SecondRead"},
-		"long enough":                  {append(marks, proven(noon.Add(-10*time.Second))), "Verifying Settling Settle"},
-		"then the claim":               {[]edit{claimed, permitted(time.Time{}), all, proven(noon.Add(-time.Minute))}, "Verifying Settling ReleaseClaim"},
-		"then it has succeeded":        {[]edit{all, proven(noon.Add(-time.Minute))}, "Succeeded Proven"},
-		"the engine is not done yet":   {append(marks, change("pool-b", func(o *cluster.Owner) { o.HasTo, o.To = true, text })), "Progressing Upgrading"},
+		"proven for the first time": {marks, "Verifying SecondRead"},
+		"not long enough":           {append(marks, proven(noon.Add(-9*time.Second))), "Verifying SecondRead"},
+		"long enough":               {append(marks, proven(noon.Add(-10*time.Second))), "Verifying Settling Settle"},
+		"then the claim": {
+			[]edit{claimed, permitted(time.Time{}), all, proven(noon.Add(-time.Minute))},
+			"Verifying Settling ReleaseClaim",
+		},
+		"then it has succeeded": {[]edit{all, proven(noon.Add(-time.Minute))}, "Succeeded Proven"},
+		"the engine is not done yet": {
+			append(marks, change("pool-b", func(o *cluster.Owner) { o.HasTo, o.To = true, text })),
+			"Progressing Upgrading",
+		},
 		"a machine is asked once more": {append(marks, machine("cp", 0, busy)), "Progressing Upgrading"},
 	} {
 		t.Run(name, tc.check)
@@ -351,7 +427,8 @@ func TestLaw17AnEngineThatDoesNotMoveIsNamed(t *testing.T) {
 		t.Errorf("after a machine ended: %v", moved)
 	}
 	find(&o, "cp").EngineError = "plan: unknown field"
-	if wrong := cluster.Next(o, noon); wrong.Reason != cluster.ReasonEngineError || !strings.Contains(wrong.Message, "unknown field") {
+	if wrong := cluster.Next(o, noon); wrong.Reason != cluster.ReasonEngineError ||
+		!strings.Contains(wrong.Message, "unknown field") {
 		t.Errorf("with an error: %v: %s", wrong, wrong.Message)
 	}
 }

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Windlass Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster decides the next step for one workload cluster: which of its owners is granted, when its permission is
-// renewed, what is withdrawn and when nothing of ours is left. One step at a time, from plain values alone: the caller
-// carries it out, looks again and asks again.
+// Package cluster decides the next step for one workload cluster: which of its owners is granted, when its
+// permission is renewed, what is withdrawn and when nothing of ours is left. One step at a time, from plain values
+// alone: the caller carries it out, looks again and asks again.
 package cluster
 
 import (
@@ -31,8 +31,8 @@ type Observation struct {
 	// StartedAt is when the first write was decided; zero: never. The caller stores it at the first Step with Starts,
 	// before it carries out the action (law 4).
 	StartedAt time.Time
-	// ProvenSince is since when every look said AllProven. The caller stores the time of the first Step with AllProven
-	// and forgets it at the first without.
+	// ProvenSince is since when every look said AllProven. The caller stores the time of the first Step with
+	// AllProven and forgets it at the first without.
 	ProvenSince time.Time
 
 	// Reachable: the member answers; ReachMessage says why not. Everything below was read from it, live or from a

@@ -31,7 +31,9 @@ func TestFilms(t *testing.T) {
 		"held-and-resumed":      {at: map[int]edit{2: intent(policy.Hold), 6: intent(policy.Run)}},
 		"withdrawn":             {at: map[int]edit{3: intent(policy.Withdraw)}},
 		"claim-taken-away":      {at: map[int]edit{3: unclaimed}},
-		"member-away":           {at: map[int]edit{2: unreachable, 5: func(o *cluster.Observation) { o.Reachable = true }}},
+		"member-away": {
+			at: map[int]edit{2: unreachable, 5: func(o *cluster.Observation) { o.Reachable = true }},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &world{o: idle(), now: noon, fate: tc.fate}
@@ -59,8 +61,9 @@ func TestFilms(t *testing.T) {
 	}
 }
 
-// TestLaws2And11HoldInEveryWorld plays random clusters whose members fall silent, are paused, lose their claim and fail,
-// under random intents; every step is checked (see judge). In the end all is withdrawn, and nothing may be left.
+// TestLaws2And11HoldInEveryWorld plays random clusters whose members fall silent, are paused, lose their claim and
+// fail, under random intents; every step is checked (see judge). In the end all is withdrawn, and nothing may be
+// left.
 func TestLaws2And11HoldInEveryWorld(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{o: idle(), now: noon}

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// windDown leaves nothing of ours behind: owners are withdrawn, the last granted first; machines in flight finish; marks
-// go; then the claim (law 11). It shows during until that is done, then end.
+// windDown leaves nothing of ours behind: owners are withdrawn, the last granted first; machines in flight finish;
+// marks go; then the claim (law 11). It shows during until that is done, then end.
 func (l look) windDown(during, end Step) Step {
 	if !l.marked() {
 		return end

@@ -161,7 +161,8 @@ func (w *world) judge(t fataler, step cluster.Step) {
 		t.Helper()
 		t.Fatalf("%s: %v\nobserved: %+v\n%s", what, step, w.o, w.log.String())
 	}
-	undoes := step.Action == cluster.WithdrawOwner || step.Action == cluster.Settle || step.Action == cluster.ReleaseClaim ||
+	undoes := step.Action == cluster.WithdrawOwner || step.Action == cluster.Settle ||
+		step.Action == cluster.ReleaseClaim ||
 		step.Action == cluster.TakeClaim || step.Action == cluster.SetPermission && !step.Until.After(w.now)
 	switch {
 	case step.Action == cluster.None:

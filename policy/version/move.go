@@ -30,8 +30,8 @@ const (
 type Move struct {
 	// Target version.
 	Target string
-	// Exact: the target is this very version. Otherwise it is a stream, such as a channel, that has at least this one:
-	// a machine that is newer within the minor may have it from there.
+	// Exact: the target is this very version. Otherwise it is a stream, such as a channel, that has at least this
+	// one: a machine that is newer within the minor may have it from there.
 	Exact bool
 	// ControlPlane and Workers are the distinct versions that they run.
 	ControlPlane, Workers []string
@@ -84,7 +84,8 @@ func (m Move) Check() (Result, error) {
 	return Result{Minor: minor}, nil
 }
 
-// ahead finds a version that the target would lower. Of a stream, a newer patch beside older ones is a cluster half-way.
+// ahead finds a version that the target would lower. Of a stream, a newer patch beside older ones is a cluster
+// half-way.
 func (m Move) ahead(moved []Version, target Version) (Version, bool) {
 	newer := 0
 	for _, v := range moved {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Windlass Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package version orders Kubernetes versions and says which moves between them are allowed (law 19 of DESIGN.md). Build
-// metadata never counts; a pre-release is older than its release.
+// Package version orders Kubernetes versions and says which moves between them are allowed (law 19 of DESIGN.md).
+// Build metadata never counts; a pre-release is older than its release.
 package version
 
 import (
@@ -61,8 +61,8 @@ func (v Version) Minors(other Version) int {
 	return major*1000 + int(v.number.Minor()) - int(other.number.Minor())
 }
 
-// Fits reports whether a kubelet is of the minor of want and not older. A want of a minor takes any patch; an empty one
-// takes any version that is known; what cannot be read fits nothing (law 3).
+// Fits reports whether a kubelet is of the minor of want and not older. A want of a minor takes any patch; an
+// empty one takes any version that is known; what cannot be read fits nothing (law 3).
 func Fits(kubelet, want string) bool {
 	got, err := Parse(kubelet)
 	if err != nil {

@@ -145,11 +145,15 @@ func TestLaw19Moves(t *testing.T) {
 			want: version.SkewTooWide,
 		},
 		"workers may stay three minors behind": {
-			move:  version.Move{Target: "v1.33", ControlPlane: all("v1.32.1"), Workers: all("v1.30.1"), KeepWorkers: true, AllowMinor: true},
+			move: version.Move{
+				Target: "v1.33", ControlPlane: all("v1.32.1"), Workers: all("v1.30.1"), KeepWorkers: true, AllowMinor: true,
+			},
 			minor: true,
 		},
 		"but not four": {
-			move: version.Move{Target: "v1.33", ControlPlane: all("v1.32.1"), Workers: all("v1.29.1"), KeepWorkers: true, AllowMinor: true},
+			move: version.Move{
+				Target: "v1.33", ControlPlane: all("v1.32.1"), Workers: all("v1.29.1"), KeepWorkers: true, AllowMinor: true,
+			},
 			want: version.SkewTooWide,
 		},
 		"nor while the control plane goes first": {
@@ -157,7 +161,9 @@ func TestLaw19Moves(t *testing.T) {
 			want: version.SkewTooWide,
 		},
 		"workers ahead that stay do not keep the control plane behind": {
-			move:  version.Move{Target: "v1.33", ControlPlane: all("v1.32.1"), Workers: all("v1.34.1"), KeepWorkers: true, AllowMinor: true},
+			move: version.Move{
+				Target: "v1.33", ControlPlane: all("v1.32.1"), Workers: all("v1.34.1"), KeepWorkers: true, AllowMinor: true,
+			},
 			minor: true,
 		},
 	} {
