@@ -1,0 +1,273 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package lock lets a bounded number of machines of a cluster be upgraded at once, across controllers and processes:
+// the lock is a ConfigMap beside the Cluster, read live, and changed only by compare-and-swap.
+//
+// With one holder it is byte for byte the lock that the existing controllers keep (PROTOCOL.md 3.3), so that they and
+// this engine exclude each other. Further holders stand in a data key of their own, which those controllers ignore:
+// for them such a lock is held by its first holder.
+package lock
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/windlass-dev/windlass/engine/capi"
+	"github.com/windlass-dev/windlass/engine/member"
+	"github.com/windlass-dev/windlass/engine/protocol"
+)
+
+// HoldersDataKey is the key of the ConfigMap under which all holders stand when more than one is allowed.
+const HoldersDataKey = "lock-holders"
+
+// ownerAPIVersion is what the existing controllers write, whatever the member serves.
+const ownerAPIVersion = capi.Group + "/v1beta1"
+
+// ErrMalformed: the lock cannot be read while a machine of the cluster may be in flight. It is repaired as soon as
+// none is.
+var ErrMalformed = errors.New("the lock cannot be read")
+
+// Holder is a machine that holds the lock.
+type Holder struct {
+	Name      string `json:"machineName"`
+	Namespace string `json:"machineNamespace"`
+	// UID and Since are not known of a lock with one holder: its bytes have no room for them.
+	UID   types.UID `json:"machineUID,omitempty"`
+	Since time.Time `json:"since,omitzero"`
+	// Gone: the machine does not exist any more, or is another one by now.
+	Gone bool `json:"-"`
+}
+
+// Lock is the lock of each cluster of a member.
+type Lock struct{ Member member.Member }
+
+// Acquire takes the lock for a machine if fewer than n others hold it. It reports whether the machine holds it now, and
+// who does. Repeated it changes nothing. member.ErrStale: somebody was faster, look again; ErrMalformed: wait.
+func (l Lock) Acquire(ctx context.Context, c capi.Cluster, m capi.Machine, n int) (bool, []Holder, error) {
+	at, err := l.usable(ctx, c)
+	if err != nil {
+		return false, nil, err
+	}
+	holders := at.holders
+	if slices.ContainsFunc(holders, heldBy(m.Key())) {
+		return true, holders, nil
+	}
+	if len(holders) >= n {
+		return false, holders, nil
+	}
+	holder := Holder{Name: m.Name, Namespace: m.Namespace, UID: m.UID, Since: l.Member.Clock.Now().UTC()}
+	holders = append(slices.Clone(holders), holder)
+	data, err := encode(holders, n)
+	if err != nil {
+		return false, at.holders, err
+	}
+	if err := l.write(ctx, c, at, data); err != nil {
+		return false, at.holders, err
+	}
+	return true, holders, nil
+}
+
+// Release gives the lock back if the machine holds it, and does nothing if it does not.
+func (l Lock) Release(ctx context.Context, c capi.Cluster, machine types.NamespacedName) error {
+	at, err := l.read(ctx, c)
+	if err != nil {
+		return err
+	}
+	rest := slices.DeleteFunc(slices.Clone(at.holders), heldBy(machine))
+	switch {
+	case at.malformed != nil, len(rest) == len(at.holders):
+		return nil
+	case len(rest) == 0:
+		return l.remove(ctx, at)
+	}
+	data, err := encode(rest, len(at.holders))
+	if err != nil {
+		return err
+	}
+	return l.write(ctx, c, at, data)
+}
+
+// Holders returns the machines that hold the lock; those that are gone are marked. ErrMalformed as for Acquire, but
+// nothing is repaired.
+func (l Lock) Holders(ctx context.Context, c capi.Cluster) ([]Holder, error) {
+	at, err := l.read(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if at.malformed != nil {
+		return nil, fmt.Errorf("lock %s: %w: %w", key(c), ErrMalformed, at.malformed)
+	}
+	return l.judge(ctx, at.holders)
+}
+
+// state is the lock as it was read; config is nil when nobody holds it.
+type state struct {
+	config    *corev1.ConfigMap
+	holders   []Holder
+	malformed error
+}
+
+func (l Lock) read(ctx context.Context, c capi.Cluster) (state, error) {
+	config := &corev1.ConfigMap{}
+	err := l.Member.Live.Get(ctx, key(c), config)
+	switch {
+	case apierrors.IsNotFound(err):
+		return state{}, nil
+	case err != nil:
+		return state{}, fmt.Errorf("reading lock %s: %w", key(c), err)
+	}
+	holders, err := decode(config.Data, c.Namespace)
+	return state{config: config, holders: holders, malformed: err}, nil
+}
+
+// usable reads the lock without holders that are gone, repairing what cannot be read when nothing is in flight.
+func (l Lock) usable(ctx context.Context, c capi.Cluster) (state, error) {
+	at, err := l.read(ctx, c)
+	if err != nil {
+		return state{}, err
+	}
+	if at.malformed != nil {
+		return state{}, l.repair(ctx, c, at)
+	}
+	at.holders, err = l.judge(ctx, at.holders)
+	at.holders = slices.DeleteFunc(at.holders, func(h Holder) bool { return h.Gone })
+	return at, err
+}
+
+// repair removes a lock that cannot be read; ErrStale says to look again.
+func (l Lock) repair(ctx context.Context, c capi.Cluster, at state) error {
+	machines, err := l.Member.Machines(ctx, l.Member.Live, c.Key())
+	if err != nil {
+		return err
+	}
+	for _, m := range machines {
+		if member.Busy(m) {
+			return fmt.Errorf("lock %s: %w while machine %s is in flight: %w", key(c), ErrMalformed, m.Name,
+				at.malformed)
+		}
+	}
+	if err := l.remove(ctx, at); err != nil {
+		return err
+	}
+	return fmt.Errorf("lock %s was malformed and has been removed: %w", key(c), member.ErrStale)
+}
+
+// judge marks holders whose machine is gone.
+func (l Lock) judge(ctx context.Context, holders []Holder) ([]Holder, error) {
+	judged := slices.Clone(holders)
+	for i, h := range judged {
+		m, found, err := l.Member.Machine(ctx, l.Member.Live, h.Key())
+		if err != nil {
+			return nil, err
+		}
+		judged[i].Gone = !found || h.UID != "" && h.UID != m.UID
+	}
+	return judged, nil
+}
+
+func (l Lock) write(ctx context.Context, c capi.Cluster, at state, data map[string]string) error {
+	if at.config == nil {
+		return swapped(c, l.Member.Writer.Create(ctx, configMap(c, data), client.FieldOwner(member.FieldOwner)))
+	}
+	next := at.config.DeepCopy() // carries the resourceVersion that was read
+	next.Data = data
+	return swapped(c, l.Member.Writer.Update(ctx, next, client.FieldOwner(member.FieldOwner)))
+}
+
+func (l Lock) remove(ctx context.Context, at state) error {
+	err := l.Member.Writer.Delete(ctx, at.config, client.Preconditions{
+		UID: new(at.config.UID), ResourceVersion: new(at.config.ResourceVersion),
+	})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case apierrors.IsConflict(err):
+		return fmt.Errorf("removing lock %s: %w", client.ObjectKeyFromObject(at.config), member.ErrStale)
+	case err != nil:
+		return fmt.Errorf("removing lock %s: %w", client.ObjectKeyFromObject(at.config), err)
+	}
+	return nil
+}
+
+func swapped(c capi.Cluster, err error) error {
+	switch {
+	case apierrors.IsAlreadyExists(err), apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return fmt.Errorf("lock %s: %w", key(c), member.ErrStale)
+	case err != nil:
+		return fmt.Errorf("writing lock %s: %w", key(c), err)
+	}
+	return nil
+}
+
+func key(c capi.Cluster) types.NamespacedName {
+	return types.NamespacedName{Namespace: c.Namespace, Name: protocol.LockName(c.Name)}
+}
+
+func configMap(c capi.Cluster, data map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: c.Namespace, Name: protocol.LockName(c.Name),
+			Labels: map[string]string{capi.ClusterNameLabel: c.Name},
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: ownerAPIVersion, Kind: "Cluster", Name: c.Name, UID: c.UID,
+			}},
+		},
+		Data: data,
+	}
+}
+
+// Key is the namespace and name of the holder's Machine.
+func (h Holder) Key() types.NamespacedName {
+	return types.NamespacedName{Namespace: h.Namespace, Name: h.Name}
+}
+
+func heldBy(machine types.NamespacedName) func(Holder) bool {
+	return func(h Holder) bool { return h.Key() == machine }
+}
+
+func encode(holders []Holder, allowed int) (map[string]string, error) {
+	first := protocol.LockRecord{MachineName: holders[0].Name, MachineNamespace: holders[0].Namespace}
+	data := map[string]string{protocol.LockDataKey: first.Format()}
+	if allowed <= 1 {
+		return data, nil
+	}
+	all, err := json.Marshal(holders)
+	if err != nil {
+		return nil, fmt.Errorf("writing the holders of a lock: %w", err)
+	}
+	data[HoldersDataKey] = string(all)
+	return data, nil
+}
+
+func decode(data map[string]string, namespace string) ([]Holder, error) {
+	if text, many := data[HoldersDataKey]; many {
+		var holders []Holder
+		if err := json.Unmarshal([]byte(text), &holders); err != nil {
+			return nil, fmt.Errorf("%s %q: %w", HoldersDataKey, text, err)
+		}
+		if len(holders) == 0 || slices.ContainsFunc(holders, func(h Holder) bool { return h.Name == "" }) {
+			return nil, fmt.Errorf("%s %q: no machine name", HoldersDataKey, text)
+		}
+		return holders, nil
+	}
+	text := data[protocol.LockDataKey]
+	record, err := protocol.ParseLock(text)
+	if err != nil {
+		return nil, err
+	}
+	if record.MachineNamespace == "" {
+		record.MachineNamespace = namespace
+	}
+	return []Holder{{Name: record.MachineName, Namespace: record.MachineNamespace}}, nil
+}

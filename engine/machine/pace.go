@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// How often k8sd is asked about a change.
+const (
+	firstPoll = 250 * time.Millisecond
+	lastPoll  = 10 * time.Second
+	// jitterShare of an interval is added at random at most, so that machines of one start do not stay in step.
+	jitterShare = 0.2
+)
+
+// Pace remembers when k8sd is asked next about each machine's change: soon at first, then ever more rarely. It is
+// memory that may be lost: a new process starts over.
+type Pace struct {
+	// Jitter returns a number in [0, 1).
+	Jitter func() float64
+
+	mu    sync.Mutex
+	asked map[types.NamespacedName]asked
+}
+
+type asked struct {
+	changeID string
+	times    int
+	next     time.Time
+}
+
+// Next is the earliest instant to ask about a change; zero: at once.
+func (p *Pace) Next(machine types.NamespacedName, changeID string) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if a := p.asked[machine]; a.changeID == changeID {
+		return a.next
+	}
+	return time.Time{}
+}
+
+// Asked notes that k8sd was asked and returns when to ask next.
+func (p *Pace) Asked(machine types.NamespacedName, changeID string, now time.Time) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	a := p.asked[machine]
+	if a.changeID != changeID {
+		a = asked{changeID: changeID}
+	}
+	interval := min(firstPoll<<min(a.times, 10), lastPoll)
+	a.times++
+	a.next = now.Add(interval + time.Duration(p.Jitter()*jitterShare*float64(interval)))
+	if p.asked == nil {
+		p.asked = map[types.NamespacedName]asked{}
+	}
+	p.asked[machine] = a
+	return a.next
+}
+
+// Forget drops what is known of a machine.
+func (p *Pace) Forget(machine types.NamespacedName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.asked, machine)
+}

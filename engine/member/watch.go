@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package member
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/windlass-dev/windlass/engine/capi"
+)
+
+// Watch is one kind that wakes a controller, as data: the host makes the wiring.
+type Watch[R comparable] struct {
+	// GVK of the objects to watch.
+	GVK schema.GroupVersionKind
+	// Requests names what to reconcile when an object is there, has changed or has gone.
+	Requests func(ctx context.Context, o *unstructured.Unstructured) []R
+	// Matters says whether a change can mean anything; nil: every change does.
+	Matters func(before, after *unstructured.Unstructured) bool
+}
+
+// Event is something that happened to an object.
+type Event struct {
+	// Type is corev1.EventTypeNormal or corev1.EventTypeWarning.
+	Type string
+	// Reason is one of the protocol's, Note says it for people.
+	Reason, Note string
+}
+
+// Normal returns an event that is as it should be.
+func Normal(reason, note string) Event {
+	return Event{Type: corev1.EventTypeNormal, Reason: reason, Note: note}
+}
+
+// Warning returns an event that somebody may have to look at.
+func Warning(reason, note string) Event {
+	return Event{Type: corev1.EventTypeWarning, Reason: reason, Note: note}
+}
+
+const (
+	// eventAction is the action of all events.
+	eventAction = "InPlaceUpgrade"
+	// maxNote is what the API server accepts of a note.
+	maxNote = 1024
+)
+
+// Record writes events about an object.
+func (m Member) Record(gvk schema.GroupVersionKind, about capi.Meta, happened ...Event) {
+	o := capi.Object(gvk)
+	o.SetNamespace(about.Namespace)
+	o.SetName(about.Name)
+	o.SetUID(about.UID)
+	o.SetResourceVersion(about.ResourceVersion)
+	for _, e := range happened {
+		m.Events.Eventf(o, nil, e.Type, e.Reason, eventAction, "%s", truncated(e.Note))
+	}
+}
+
+func truncated(note string) string {
+	if len(note) < maxNote {
+		return note
+	}
+	const ellipsis = "..."
+	end := maxNote - 1 - len(ellipsis)
+	for end > 0 && note[end]&0xC0 == 0x80 { // within a character
+		end--
+	}
+	return note[:end] + ellipsis
+}

@@ -1,0 +1,227 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package orchestrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/windlass-dev/windlass/engine/capi"
+	"github.com/windlass-dev/windlass/engine/lock"
+	"github.com/windlass-dev/windlass/engine/member"
+	"github.com/windlass-dev/windlass/engine/protocol"
+)
+
+// maxUnlocks bounds the locks that one look gives back; a lock is not watched, so the look goes on after each.
+const maxUnlocks = 8
+
+// errPlanChanged: read live, the owner does not allow what its cached copy did.
+var errPlanChanged = errors.New("the step does not hold any more")
+
+// Request names an owner of any kind.
+type Request struct {
+	schema.GroupKind
+	types.NamespacedName
+}
+
+// String names the owner for people.
+func (r Request) String() string { return r.Kind + " " + r.NamespacedName.String() }
+
+// Reconciler upgrades the machines of the owners of one member.
+type Reconciler struct {
+	Member member.Member
+	Lock   lock.Lock
+}
+
+// Reconcile looks at one owner, decides, and acts once.
+func (r *Reconciler) Reconcile(ctx context.Context, req Request) (reconcile.Result, error) {
+	for range maxUnlocks {
+		s, found, err := r.observe(ctx, r.Member.Cache, req)
+		if err != nil || !found {
+			return reconcile.Result{}, err
+		}
+		step := Next(s.Observation, r.now())
+		if step.Action == Wait {
+			log.FromContext(ctx).V(1).Info("waiting", "reason", step.Reason, "message", step.Message)
+			return recheck(step, r.now()), nil
+		}
+		err = r.act(ctx, req, s, step)
+		if step.Action != Unlock || err != nil {
+			again, err := member.LookAgain(err)
+			return reconcile.Result{RequeueAfter: again}, err
+		}
+	}
+	return reconcile.Result{RequeueAfter: time.Second}, nil
+}
+
+// scene is what an observation was made from: what the writes need.
+type scene struct {
+	Observation
+
+	cluster capi.Cluster
+}
+
+// observe reads an owner with its cluster and machines, from the cache to decide or live to check.
+func (r *Reconciler) observe(ctx context.Context, from client.Reader, req Request) (scene, bool, error) {
+	owner, gvk, err := r.kind(req.GroupKind)
+	if err != nil {
+		return scene{}, false, err
+	}
+	o := capi.Object(gvk)
+	if err := from.Get(ctx, req.NamespacedName, o); err != nil {
+		if apierrors.IsNotFound(err) {
+			return scene{}, false, nil
+		}
+		return scene{}, false, fmt.Errorf("reading %s: %w", req, err)
+	}
+	subject := owner.Subject(o)
+	key := types.NamespacedName{Namespace: subject.Namespace, Name: subject.Cluster}
+	c, found, err := r.Member.Cluster(ctx, from, key)
+	if err != nil || !found {
+		return scene{}, false, err
+	}
+	s := scene{cluster: c, Observation: Observation{
+		Keys: r.Member.Keys, Subject: subject, Marks: r.Member.Keys.Read(subject.Annotations),
+		Paused: subject.Paused || c.IsPaused(),
+	}}
+	s.Plan, s.PlanErr = protocol.ParsePlan(subject.Annotations[protocol.PlanKey])
+	s.StartBefore, s.StartBeforeErr = member.StartBefore(c)
+	machines, err := r.Member.Machines(ctx, from, key)
+	if err != nil {
+		return scene{}, false, err
+	}
+	r.sort(&s.Observation, owner, machines)
+	if subject.Serial {
+		s.Holders, err = r.holders(ctx, c)
+	}
+	return s, true, err
+}
+
+// sort splits the machines of the cluster into the owner's, by name, and what else matters of the others.
+func (r *Reconciler) sort(o *Observation, owner Owner, machines []capi.Machine) {
+	slices.SortFunc(machines, func(a, b capi.Machine) int { return strings.Compare(a.Name, b.Name) })
+	for _, m := range machines {
+		busy := member.Busy(m)
+		if owner.Owns(o.Subject, m) {
+			marks := r.Member.Keys.Read(m.Annotations)
+			attempt, err := member.Attempt(m)
+			o.Machines = append(o.Machines, Machine{
+				Machine: m, Marks: marks, Attempt: attempt, Busy: busy,
+				InFlight: err != nil || marks.InFlight(attempt) || !marks.HasTo && attempt.FailedAt.Before(attempt.SentAt),
+			})
+			continue
+		}
+		if m.ControlPlane && busy {
+			o.ControlPlaneBusy = m.Name
+		}
+	}
+}
+
+// holders reads the lock. One that cannot be read has none here: to take it is what repairs it, or refuses.
+func (r *Reconciler) holders(ctx context.Context, c capi.Cluster) ([]lock.Holder, error) {
+	holders, err := r.Lock.Holders(ctx, c)
+	if errors.Is(err, lock.ErrMalformed) {
+		log.FromContext(ctx).Info("the lock cannot be read", "error", err.Error())
+		return nil, nil
+	}
+	return holders, err
+}
+
+func (r *Reconciler) act(ctx context.Context, req Request, s scene, step Step) error {
+	switch step.Action {
+	case Begin:
+		return r.begin(ctx, req, step)
+	case WriteMachine:
+		return r.writeMachine(ctx, s, step)
+	case WriteOwner:
+		return r.writeOwner(ctx, s, step.Patch, step.Events)
+	case Unlock:
+		return r.Lock.Release(ctx, s.cluster, step.Holder.Key())
+	case Wait:
+	}
+	return nil
+}
+
+// begin checks the step against the member read live, takes the lock, marks the machine and shows it on the owner.
+// Each of these can be repeated: a crash in between leaves what the next look continues from.
+func (r *Reconciler) begin(ctx context.Context, req Request, seen Step) error {
+	s, found, err := r.observe(ctx, r.Member.Live, req)
+	if err != nil {
+		return err
+	}
+	step := Next(s.Observation, r.now())
+	if !found || step.Action != Begin || step.Machine != seen.Machine {
+		return fmt.Errorf("beginning machine %s: %w", seen.Machine, errors.Join(errPlanChanged, member.ErrStale))
+	}
+	if s.Subject.Serial {
+		held, holders, err := r.Lock.Acquire(ctx, s.cluster, s.machine(step.Machine), s.limit())
+		if err != nil {
+			return err
+		}
+		if !held {
+			return fmt.Errorf("machine %s holds the lock: %w", holders[0].Name, member.ErrStale)
+		}
+	}
+	if err := r.writeMachine(ctx, s, step); err != nil {
+		return err
+	}
+	return r.writeOwner(ctx, s, step.OwnerPatch, step.Events)
+}
+
+func (r *Reconciler) writeMachine(ctx context.Context, s scene, step Step) error {
+	_, err := r.Member.Annotate(ctx, r.Member.Kinds.Machine, s.machine(step.Machine).Meta, step.Patch)
+	return err
+}
+
+func (r *Reconciler) writeOwner(ctx context.Context, s scene, p member.Patch, happened []member.Event) error {
+	if _, err := r.Member.Annotate(ctx, s.Subject.GVK, s.Subject.Meta, p); err != nil {
+		return err
+	}
+	for _, e := range happened {
+		log.FromContext(ctx).Info(e.Note, "reason", e.Reason)
+	}
+	r.Member.Record(s.Subject.GVK, s.Subject.Meta, happened...)
+	return nil
+}
+
+func (s scene) machine(name string) capi.Machine {
+	for _, m := range s.Machines {
+		if m.Name == name {
+			return m.Machine
+		}
+	}
+	return capi.Machine{}
+}
+
+// kind returns the owner of a kind and the version to read it in.
+func (r *Reconciler) kind(gk schema.GroupKind) (Owner, schema.GroupVersionKind, error) {
+	if gk == r.Member.Kinds.MachineDeployment.GroupKind() {
+		return MachineDeployment{}, r.Member.Kinds.MachineDeployment, nil
+	}
+	gvk, found := r.Member.Kinds.ControlPlane(capi.Ref{Group: gk.Group, Kind: gk.Kind})
+	if !found {
+		return nil, gvk, reconcile.TerminalError(fmt.Errorf("%s is no kind of owner here", gk))
+	}
+	return ControlPlane{}, gvk, nil
+}
+
+func (r *Reconciler) now() time.Time { return r.Member.Clock.Now() }
+
+func recheck(s Step, now time.Time) reconcile.Result {
+	if s.Recheck.IsZero() {
+		return reconcile.Result{}
+	}
+	return reconcile.Result{RequeueAfter: max(s.Recheck.Sub(now), time.Millisecond)}
+}

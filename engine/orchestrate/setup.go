@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package orchestrate
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/windlass-dev/windlass/engine/capi"
+	"github.com/windlass-dev/windlass/engine/member"
+)
+
+// Reads are the kinds that must be cached for the reconciler.
+func (r *Reconciler) Reads() []schema.GroupVersionKind {
+	k := r.Member.Kinds
+	return append([]schema.GroupVersionKind{k.Cluster, k.Machine, k.MachineDeployment}, k.ControlPlanes...)
+}
+
+// Watches are what wakes the reconciler: the owner itself, each of its machines, so that the next begins as soon as
+// one has ended, and a change of the cluster's pause or permission.
+func (r *Reconciler) Watches() []member.Watch[Request] {
+	k := r.Member.Kinds
+	watches := []member.Watch[Request]{
+		{GVK: k.MachineDeployment, Requests: itself},
+		{GVK: k.Machine, Requests: r.ownersOfMachine},
+		{GVK: k.Cluster, Requests: r.ownersOfCluster, Matters: member.PermissionChanged},
+	}
+	for _, gvk := range k.ControlPlanes {
+		watches = append(watches, member.Watch[Request]{GVK: gvk, Requests: itself})
+	}
+	return watches
+}
+
+func itself(_ context.Context, o *unstructured.Unstructured) []Request {
+	return []Request{{
+		GroupKind:      o.GroupVersionKind().GroupKind(),
+		NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()},
+	}}
+}
+
+// ownersOfMachine names the pool of a worker; for a control plane machine all owners of its cluster, since workers
+// wait for it too.
+func (r *Reconciler) ownersOfMachine(ctx context.Context, o *unstructured.Unstructured) []Request {
+	m := capi.ParseMachine(o)
+	if !m.ControlPlane {
+		if m.Deployment == "" {
+			return nil
+		}
+		return []Request{{
+			GroupKind:      r.Member.Kinds.MachineDeployment.GroupKind(),
+			NamespacedName: types.NamespacedName{Namespace: m.Namespace, Name: m.Deployment},
+		}}
+	}
+	key := types.NamespacedName{Namespace: m.Namespace, Name: m.Cluster}
+	c, found, err := r.Member.Cluster(ctx, r.Member.Cache, key)
+	if err != nil {
+		log.FromContext(ctx).Error(err, "owners of a changed machine are not looked at", "machine", m.Key())
+	}
+	if !found {
+		return nil
+	}
+	return r.owners(ctx, c)
+}
+
+func (r *Reconciler) ownersOfCluster(ctx context.Context, o *unstructured.Unstructured) []Request {
+	return r.owners(ctx, capi.ParseCluster(o))
+}
+
+func (r *Reconciler) owners(ctx context.Context, c capi.Cluster) []Request {
+	var requests []Request
+	if gvk, found := r.Member.Kinds.ControlPlane(c.ControlPlaneRef); found {
+		requests = append(requests, Request{
+			GroupKind:      gvk.GroupKind(),
+			NamespacedName: types.NamespacedName{Namespace: c.Namespace, Name: c.ControlPlaneRef.Name},
+		})
+	}
+	list := capi.List(r.Member.Kinds.MachineDeployment)
+	err := r.Member.Cache.List(ctx, list, client.InNamespace(c.Namespace),
+		client.MatchingLabels{capi.ClusterNameLabel: c.Name})
+	if err != nil {
+		log.FromContext(ctx).Error(err, "pools of a changed cluster are not looked at", "cluster", c.Key())
+	}
+	for i := range list.Items {
+		requests = append(requests, itself(ctx, &list.Items[i])...)
+	}
+	return requests
+}
