@@ -53,7 +53,7 @@ func (l look) hindered() (Step, bool) {
 			return l.hold(policy.ReasonOwnerMissing, "%s no longer exists", owner.ID()), true
 		case owner.Deleting || owner.Paused:
 			return l.hold(policy.ReasonOwnerPaused, "%s is paused or being deleted", owner.ID()), true
-		case owner.Role == ControlPlane && owner.Replicas == 1 && !o.AllowSingleControlPlane && !owner.done():
+		case owner.alone() && !o.AllowSingleControlPlane:
 			return l.hold(policy.ReasonSingleControlPlane, "%s has one machine, and singleControlPlane is Refuse",
 				owner.ID()), true
 		case busy && !owner.Ours:
