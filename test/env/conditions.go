@@ -26,10 +26,13 @@ func (c conditions) set(kind string, status metav1.ConditionStatus, reason, mess
 	})
 }
 
+// good writes True.
+func (c conditions) good(kind, reason string) { c.set(kind, metav1.ConditionTrue, reason, "") }
+
 // judge writes True with one reason or False with another.
 func (c conditions) judge(kind string, good bool, yes, no, message string) {
 	if good {
-		c.set(kind, metav1.ConditionTrue, yes, "")
+		c.good(kind, yes)
 		return
 	}
 	c.set(kind, metav1.ConditionFalse, no, message)
@@ -60,22 +63,28 @@ func (c conditions) deleting(o metav1.Object) {
 	c.set(clusterv1.DeletingCondition, metav1.ConditionTrue, clusterv1.DeletingReason, "")
 }
 
-// legacy sets one condition of the v1beta1 contract.
-func legacy(list clusterv1.Conditions, kind clusterv1.ConditionType, good bool, reason, message string, now time.Time) clusterv1.Conditions {
-	want := clusterv1.Condition{Type: kind, Status: "True", LastTransitionTime: metav1.NewTime(now)}
+// legacy are conditions of the v1beta1 contract, about to be written at one time.
+type legacy struct {
+	list *clusterv1.Conditions
+	now  time.Time
+}
+
+// judge writes True, or False with a reason. The time of a condition changes with its status only.
+func (l legacy) judge(kind clusterv1.ConditionType, good bool, no, message string) {
+	want := clusterv1.Condition{Type: kind, Status: "True", LastTransitionTime: metav1.NewTime(l.now)}
 	if !good {
 		want.Status, want.Severity = "False", clusterv1.ConditionSeverityWarning
-		want.Reason, want.Message = reason, message
+		want.Reason, want.Message = no, message
 	}
-	for i, c := range list {
+	for i, c := range *l.list {
 		if c.Type != kind {
 			continue
 		}
 		if c.Status == want.Status {
 			want.LastTransitionTime = c.LastTransitionTime
 		}
-		list[i] = want
-		return list
+		(*l.list)[i] = want
+		return
 	}
-	return append(list, want)
+	*l.list = append(*l.list, want)
 }

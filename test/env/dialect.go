@@ -130,10 +130,12 @@ func oldMembers(ctx context.Context, r client.Reader, of []client.ListOption) (m
 	}
 	var errs []error
 	for i := range machines.Items {
-		errs = append(errs, clusterv1beta1.Convert_v1beta1_Machine_To_v1beta2_Machine(&machines.Items[i], &m.machines[i], nil))
+		errs = append(errs,
+			clusterv1beta1.Convert_v1beta1_Machine_To_v1beta2_Machine(&machines.Items[i], &m.machines[i], nil))
 	}
 	for i := range sets.Items {
-		errs = append(errs, clusterv1beta1.Convert_v1beta1_MachineSet_To_v1beta2_MachineSet(&sets.Items[i], &m.sets[i], nil))
+		errs = append(errs,
+			clusterv1beta1.Convert_v1beta1_MachineSet_To_v1beta2_MachineSet(&sets.Items[i], &m.sets[i], nil))
 	}
 	for i := range pools.Items {
 		errs = append(errs,

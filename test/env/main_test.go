@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -67,4 +68,23 @@ func run(m *testing.M) (code int, err error) {
 	}
 	fmt.Fprintf(os.Stderr, "world of 3 API servers ready in %s\n", time.Since(begin).Round(100*time.Millisecond))
 	return m.Run(), nil
+}
+
+// childMode makes the test binary a program that has a world: it prints the world's folder, and then, when its input
+// ends, either closes the world or is killed.
+const childMode = "WINDLASS_TEST_CHILD"
+
+func beChild(mode string) int {
+	w, err := env.Start(context.Background(), env.Options{Log: os.Stderr, Dir: mode})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Println(w.Dir())
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	if err := w.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
 }

@@ -46,7 +46,7 @@ type mirror struct {
 }
 
 func startMirror(ctx context.Context, s *Server, d dialect, delay time.Duration) (*mirror, error) {
-	members, err := cache.New(s.Config, cache.Options{Scheme: s.Client.Scheme(), HTTPClient: s.http, Mapper: s.Client.RESTMapper()})
+	members, err := s.newCache()
 	if err != nil {
 		return nil, err
 	}

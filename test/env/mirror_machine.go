@@ -31,8 +31,8 @@ func mirrorMachine(m *clusterv1.Machine, node *corev1.Node, now time.Time) {
 				clusterv1.MachineAddress{Type: clusterv1.MachineAddressType(a.Type), Address: a.Address})
 		}
 	}
-	c.set(clusterv1.MachineBootstrapConfigReadyCondition, metav1.ConditionTrue, clusterv1.MachineBootstrapConfigReadyReason, "")
-	c.set(clusterv1.MachineInfrastructureReadyCondition, metav1.ConditionTrue, clusterv1.MachineInfrastructureReadyReason, "")
+	c.good(clusterv1.MachineBootstrapConfigReadyCondition, clusterv1.MachineBootstrapConfigReadyReason)
+	c.good(clusterv1.MachineInfrastructureReadyCondition, clusterv1.MachineInfrastructureReadyReason)
 	c.node(m, node)
 	c.deleting(m)
 	c.calm(clusterv1.MachineUpdatingCondition, clusterv1.PausedCondition)
@@ -89,8 +89,10 @@ func (c conditions) nodeHealthy(node *corev1.Node) {
 		kind corev1.NodeConditionType
 		good corev1.ConditionStatus
 	}{
-		{corev1.NodeReady, corev1.ConditionTrue}, {corev1.NodeMemoryPressure, corev1.ConditionFalse},
-		{corev1.NodeDiskPressure, corev1.ConditionFalse}, {corev1.NodePIDPressure, corev1.ConditionFalse},
+		{corev1.NodeReady, corev1.ConditionTrue},
+		{corev1.NodeMemoryPressure, corev1.ConditionFalse},
+		{corev1.NodeDiskPressure, corev1.ConditionFalse},
+		{corev1.NodePIDPressure, corev1.ConditionFalse},
 	} {
 		got := corev1.NodeCondition{Status: corev1.ConditionUnknown, Message: "Condition not yet reported"}
 		if found := nodeCondition(node, want.kind); found != nil {
@@ -133,7 +135,7 @@ func (c conditions) upToDate(m *clusterv1.Machine) {
 				m.Status.NodeInfo.KubeletVersion, m.Spec.Version))
 		return
 	}
-	c.set(clusterv1.MachineUpToDateCondition, metav1.ConditionTrue, clusterv1.MachineUpToDateReason, "")
+	c.good(clusterv1.MachineUpToDateCondition, clusterv1.MachineUpToDateReason)
 }
 
 // ready writes Ready, the sum of the conditions that a Machine needs, and Available, which follows at once.
@@ -198,12 +200,11 @@ func legacyMachine(m *clusterv1.Machine, now time.Time) {
 	if m.Status.Deprecated.V1Beta1 == nil {
 		m.Status.Deprecated.V1Beta1 = &clusterv1.MachineV1Beta1DeprecatedStatus{}
 	}
-	old := m.Status.Deprecated.V1Beta1
 	healthy := meta.FindStatusCondition(m.Status.Conditions, clusterv1.MachineNodeHealthyCondition)
-	good := healthy.Status == metav1.ConditionTrue
-	list := legacy(old.Conditions, clusterv1.BootstrapReadyV1Beta1Condition, true, "", "", now)
-	list = legacy(list, clusterv1.InfrastructureReadyV1Beta1Condition, true, "", "", now)
-	list = legacy(list, clusterv1.MachineNodeHealthyV1Beta1Condition, good,
-		clusterv1.NodeConditionsFailedV1Beta1Reason, healthy.Message, now)
-	old.Conditions = legacy(list, clusterv1.ReadyV1Beta1Condition, true, "", "", now)
+	l := legacy{&m.Status.Deprecated.V1Beta1.Conditions, now}
+	l.judge(clusterv1.BootstrapReadyV1Beta1Condition, true, "", "")
+	l.judge(clusterv1.InfrastructureReadyV1Beta1Condition, true, "", "")
+	l.judge(clusterv1.MachineNodeHealthyV1Beta1Condition, healthy.Status == metav1.ConditionTrue,
+		clusterv1.NodeConditionsFailedV1Beta1Reason, healthy.Message)
+	l.judge(clusterv1.ReadyV1Beta1Condition, true, "", "")
 }

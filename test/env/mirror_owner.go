@@ -78,7 +78,8 @@ func mirrorSet(ms *clusterv1.MachineSet, machines []clusterv1.Machine, now time.
 	s.AvailableReplicas, s.UpToDateReplicas, s.Versions = new(n.available), new(n.upToDate), n.versions
 	c := conditions{&s.Conditions, ms.Generation, now}
 	c.machines(clusterv1.MachinesReadyCondition, clusterv1.MachinesUpToDateCondition, n)
-	c.calm(clusterv1.ScalingUpCondition, clusterv1.ScalingDownCondition, clusterv1.RemediatingCondition, clusterv1.PausedCondition)
+	c.calm(clusterv1.ScalingUpCondition, clusterv1.ScalingDownCondition,
+		clusterv1.RemediatingCondition, clusterv1.PausedCondition)
 	c.deleting(ms)
 }
 
@@ -106,8 +107,8 @@ func mirrorPool(md *clusterv1.MachineDeployment, machines []clusterv1.Machine, n
 // machines writes whether all machines are ready and up to date.
 func (c conditions) machines(ready, upToDate string, n counts) {
 	if n.all == 0 {
-		c.set(ready, metav1.ConditionTrue, clusterv1.NoReplicasReason, "")
-		c.set(upToDate, metav1.ConditionTrue, clusterv1.NoReplicasReason, "")
+		c.good(ready, clusterv1.NoReplicasReason)
+		c.good(upToDate, clusterv1.NoReplicasReason)
 		return
 	}
 	c.judge(ready, n.ready == n.all, clusterv1.ReadyReason, clusterv1.NotReadyReason,
@@ -126,8 +127,8 @@ func legacyPool(md *clusterv1.MachineDeployment, n counts, now time.Time) {
 	old := md.Status.Deprecated.V1Beta1
 	old.ReadyReplicas, old.AvailableReplicas = n.ready, n.available
 	old.UpdatedReplicas, old.UnavailableReplicas = n.all, n.all-n.available
-	old.Conditions = legacy(old.Conditions, clusterv1.MachineDeploymentAvailableV1Beta1Condition, n.available == n.all,
-		clusterv1.WaitingForAvailableMachinesV1Beta1Reason, "", now)
+	legacy{&old.Conditions, now}.judge(clusterv1.MachineDeploymentAvailableV1Beta1Condition, n.available == n.all,
+		clusterv1.WaitingForAvailableMachinesV1Beta1Reason, "")
 }
 
 // mirrorControlPlane writes the status of a CK8sControlPlane, as its provider does: contract v1beta1.
@@ -177,17 +178,17 @@ func mirrorCluster(cluster *clusterv1.Cluster, m members, now time.Time) {
 	}
 	c := conditions{&s.Conditions, cluster.Generation, now}
 	if meta.FindStatusCondition(s.Conditions, clusterv1.ClusterRemoteConnectionProbeCondition) == nil {
-		c.set(clusterv1.ClusterRemoteConnectionProbeCondition, metav1.ConditionTrue,
-			clusterv1.ClusterRemoteConnectionProbeSucceededReason, "")
+		c.good(clusterv1.ClusterRemoteConnectionProbeCondition, clusterv1.ClusterRemoteConnectionProbeSucceededReason)
 	}
-	c.set(clusterv1.ClusterInfrastructureReadyCondition, metav1.ConditionTrue, clusterv1.ClusterInfrastructureReadyReason, "")
-	c.set(clusterv1.ClusterControlPlaneInitializedCondition, metav1.ConditionTrue, clusterv1.ClusterControlPlaneInitializedReason, "")
-	c.set(clusterv1.ClusterControlPlaneAvailableCondition, metav1.ConditionTrue, clusterv1.ClusterControlPlaneAvailableReason, "")
+	c.good(clusterv1.ClusterInfrastructureReadyCondition, clusterv1.ClusterInfrastructureReadyReason)
+	c.good(clusterv1.ClusterControlPlaneInitializedCondition, clusterv1.ClusterControlPlaneInitializedReason)
+	c.good(clusterv1.ClusterControlPlaneAvailableCondition, clusterv1.ClusterControlPlaneAvailableReason)
 	// UpToDate of control plane machines is their provider's to write, and this one does not.
 	c.machines(clusterv1.ClusterControlPlaneMachinesReadyCondition, clusterv1.ClusterControlPlaneMachinesUpToDateCondition,
 		counts{all: cp.all, ready: cp.ready, upToDate: cp.all})
 	c.machines(clusterv1.ClusterWorkerMachinesReadyCondition, clusterv1.ClusterWorkerMachinesUpToDateCondition, workers)
-	c.calm(clusterv1.RollingOutCondition, clusterv1.ScalingUpCondition, clusterv1.ScalingDownCondition, clusterv1.RemediatingCondition)
+	c.calm(clusterv1.RollingOutCondition, clusterv1.ScalingUpCondition, clusterv1.ScalingDownCondition,
+		clusterv1.RemediatingCondition)
 	c.deleting(cluster)
 	c.cluster(cluster, m.pools)
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	clusterv1beta1 "sigs.k8s.io/cluster-api/api/core/v1beta1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -181,7 +182,8 @@ func TestUpgradedWorkerIsNotUpToDateWithItsSpec(t *testing.T) {
 func setVersion(t *testing.T, c *env.Cluster, machine, version string) {
 	t.Helper()
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: c.Node(machine)}}
-	patch := client.RawPatch("application/merge-patch+json", []byte(`{"status":{"nodeInfo":{"kubeletVersion":"`+version+`"}}}`))
+	body := []byte(`{"status":{"nodeInfo":{"kubeletVersion":"` + version + `"}}}`)
+	patch := client.RawPatch(types.MergePatchType, body)
 	if err := c.Server.Client.Status().Patch(t.Context(), n, patch); err != nil {
 		t.Fatal(err)
 	}
@@ -206,6 +208,31 @@ func TestConditionsOfOthersAreKeptAndHeeded(t *testing.T) {
 	})
 	if diff := cmp.Diff(map[string]string{"example.com/mine": "1"}, maps.Clone(m.Annotations)); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+}
+
+func TestMirrorWritesOnlyWhatChanged(t *testing.T) {
+	ctx := t.Context()
+	c := cluster(t, shared.current, build.Cluster("still", "eu-1").ControlPlane(2))
+	still, moving := machine("still", "eu-1-cp-0"), machine("still", "eu-1-cp-1")
+	if err := shared.current.Client.Get(ctx, client.ObjectKeyFromObject(still), still); err != nil {
+		t.Fatal(err)
+	}
+	before := still.ResourceVersion
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: c.Node("eu-1-cp-0")}}
+	touch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"example.com/touched":"1"}}}`))
+	if err := c.Server.Client.Patch(ctx, n, touch); err != nil {
+		t.Fatal(err)
+	}
+	setVersion(t, c, "eu-1-cp-1", "v1.33.9")
+	await(t, shared.current.Client, moving, func(m *clusterv1.Machine) bool {
+		return m.Status.NodeInfo.KubeletVersion == "v1.33.9"
+	})
+	if err := shared.current.Client.Get(ctx, client.ObjectKeyFromObject(still), still); err != nil {
+		t.Fatal(err)
+	}
+	if still.ResourceVersion != before {
+		t.Errorf("a Node that only got an annotation led to a write: %+v", still.Status)
 	}
 }
 

@@ -23,8 +23,15 @@ type nodeCache struct {
 
 const providerIDIndex = "spec.providerID"
 
+// newCache watches the server, sharing what its client knows.
+func (s *Server) newCache() (cache.Cache, error) {
+	return cache.New(s.Config, cache.Options{
+		Scheme: s.Client.Scheme(), HTTPClient: s.http, Mapper: s.Client.RESTMapper(),
+	})
+}
+
 func startNodeCache(ctx context.Context, s *Server) (*nodeCache, error) {
-	c, err := cache.New(s.Config, cache.Options{Scheme: s.Client.Scheme(), HTTPClient: s.http, Mapper: s.Client.RESTMapper()})
+	c, err := s.newCache()
 	if err != nil {
 		return nil, err
 	}

@@ -91,7 +91,8 @@ func (w *World) apiServerCommand(name, dir, tokens string, port int) []string {
 
 func (s *Server) connect(schemes []func(*runtime.Scheme) error) error {
 	known := runtime.NewScheme()
-	for _, add := range append([]func(*runtime.Scheme) error{scheme.AddToScheme, apiextensionsv1.AddToScheme}, schemes...) {
+	always := []func(*runtime.Scheme) error{scheme.AddToScheme, apiextensionsv1.AddToScheme}
+	for _, add := range append(always, schemes...) {
 		if err := add(known); err != nil {
 			return err
 		}

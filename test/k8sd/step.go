@@ -46,7 +46,8 @@ func Doing() Step { return Step{endless: true} }
 // NoChange is a refresh for which snapd has nothing to do: success with an empty change id.
 func NoChange() Step { return Step{noChange: true} }
 
-// Pruned is a refresh that succeeds after d, but whose change snapd no longer knows when asked: empty status, not completed.
+// Pruned is a refresh that succeeds after d, but whose change snapd does not know when asked: an empty status, never
+// completed.
 func Pruned(d time.Duration) Step { return Step{takes: d, ends: StatusDone, pruned: true} }
 
 // Refused is a refresh that never begins, because k8sd answers with f.

@@ -8,8 +8,6 @@ package env_test
 import (
 	"bufio"
 	"bytes"
-	"context"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -17,28 +15,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/windlass-dev/windlass/test/env"
 )
-
-// childMode makes the test binary a program that has a world: it prints the world's folder, and then, when its input
-// ends, either closes the world or is killed.
-const childMode = "WINDLASS_TEST_CHILD"
-
-func beChild(mode string) int {
-	w, err := env.Start(context.Background(), env.Options{Log: os.Stderr, Dir: mode})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	fmt.Println(w.Dir())
-	_, _ = io.Copy(io.Discard, os.Stdin)
-	if err := w.Close(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
-}
 
 func TestNoProcessOutlivesItsWorld(t *testing.T) {
 	for name, end := range map[string]func(child *exec.Cmd, stdin io.Closer) error{
