@@ -36,14 +36,17 @@ var ErrLeaseLost = errors.New("the engine's lease is lost")
 
 // Options of Host. The zero value is valid.
 type Options struct {
-	// Identity names this process in the Lease. Default: host name and a random id.
+	// Identity begins the name of this holder in the Lease; each call of Host adds a random id, so that no two holders
+	// ever take themselves for one. Default: the host name.
 	Identity string
-	// Namespace of the Lease. Default kube-system.
-	Namespace string
+	// LeaseNamespace is where the Lease is. Default kube-system.
+	LeaseNamespace string
 	// LeaseDuration, RenewDeadline and RetryPeriod of the Lease. Default 15s, 10s, 2s.
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
 	// KeyPrefix of the protocol's annotations that the engine answers here. Default protocol.ProviderPrefix.
 	KeyPrefix string
+	// Kinds that the cluster serves, where the caller has found them already. Default: found by ControlPlaneKinds.
+	Kinds capi.Kinds
 	// ControlPlaneKinds are the kinds of control planes that it drives. Default capi.DefaultControlPlanes.
 	ControlPlaneKinds []schema.GroupKind
 	// Workers of each controller: as many calls to nodes may hang without delaying another machine. Default 32.
@@ -63,11 +66,11 @@ type Options struct {
 
 // Defaults of Options.
 const (
-	DefaultNamespace     = "kube-system"
-	DefaultLeaseDuration = 15 * time.Second
-	DefaultRenewDeadline = 10 * time.Second
-	DefaultRetryPeriod   = 2 * time.Second
-	DefaultWorkers       = 32
+	DefaultLeaseNamespace = "kube-system"
+	DefaultLeaseDuration  = 15 * time.Second
+	DefaultRenewDeadline  = 10 * time.Second
+	DefaultRetryPeriod    = 2 * time.Second
+	DefaultWorkers        = 32
 )
 
 // Host runs the engine on one management cluster until ctx ends (nil) or the Lease is lost (ErrLeaseLost). It may be
@@ -75,9 +78,12 @@ const (
 // must be able to read what Reads lists, and its scheme must know the core kinds.
 func Host(ctx context.Context, cl cluster.Cluster, opts Options) error {
 	opts = opts.withDefaults(ctx)
-	kinds, err := capi.Discover(cl.GetRESTMapper(), opts.ControlPlaneKinds)
-	if err != nil {
-		return fmt.Errorf("finding the kinds of Cluster API: %w", err)
+	kinds := opts.Kinds
+	if kinds.Machine.Empty() {
+		var err error
+		if kinds, err = capi.Discover(cl.GetRESTMapper(), opts.ControlPlaneKinds); err != nil {
+			return fmt.Errorf("finding the kinds of Cluster API: %w", err)
+		}
 	}
 	l, err := newLease(cl.GetConfig(), opts)
 	if err != nil {
@@ -107,8 +113,8 @@ func Reads(mapper meta.RESTMapper, controlPlaneKinds ...schema.GroupKind) ([]cli
 }
 
 func (o Options) withDefaults(ctx context.Context) Options {
-	o.Identity = orElse(o.Identity, identity)
-	o.Namespace = orElse(o.Namespace, func() string { return DefaultNamespace })
+	o.Identity = orElse(o.Identity, hostname) + "_" + string(uuid.NewUUID())
+	o.LeaseNamespace = orElse(o.LeaseNamespace, func() string { return DefaultLeaseNamespace })
 	o.LeaseDuration = orElse(o.LeaseDuration, func() time.Duration { return DefaultLeaseDuration })
 	o.RenewDeadline = orElse(o.RenewDeadline, func() time.Duration { return DefaultRenewDeadline })
 	o.RetryPeriod = orElse(o.RetryPeriod, func() time.Duration { return DefaultRetryPeriod })
@@ -148,12 +154,12 @@ func (o Options) gatedBy(lease func() error) Options {
 	return o
 }
 
-func identity() string {
+func hostname() string {
 	host, err := os.Hostname()
 	if err != nil {
-		host = LeaseName
+		return LeaseName
 	}
-	return host + "_" + string(uuid.NewUUID())
+	return host
 }
 
 func orElse[T comparable](value T, otherwise func() T) T {

@@ -42,7 +42,7 @@ func newLease(cfg *rest.Config, opts Options) (*lease, error) {
 	}
 	l := &lease{
 		Interface: &resourcelock.LeaseLock{
-			LeaseMeta:  metav1.ObjectMeta{Namespace: opts.Namespace, Name: LeaseName},
+			LeaseMeta:  metav1.ObjectMeta{Namespace: opts.LeaseNamespace, Name: LeaseName},
 			Client:     c,
 			LockConfig: resourcelock.ResourceLockConfig{Identity: opts.Identity},
 		},
