@@ -374,6 +374,9 @@ func TestLaw2And14AClusterThatCannotBeginGivesItsSlotBack(t *testing.T) {
 		"others go on, in plan order": {
 			[]int{1, 3}, sets(done, "Wait Pending ClaimedByOther"), w1("c2=Run", "MaxConcurrency"),
 		},
+		"not before its last start is fully taken back, though slots are free": {
+			[]int{1, 2}, with(sets(done, "Wait Pending returning"), concurrency(3)), w1("c2=Run", "Returning"),
+		},
 		"it begins again when the reason is gone": {
 			[]int{1, 3}, sets(done, "Wait Pending"), w1("c1=Run", "MaxConcurrency"),
 		},

@@ -331,6 +331,13 @@ func TestLaw11WithdrawOwnersBeforeMachinesAndLeaveNothing(t *testing.T) {
 			[]edit{claimed, paused, granted("cp"), intent(policy.Withdraw)},
 			"Holding Withdrawing WithdrawOwner CK8sControlPlane/cp",
 		},
+		"a machine that failed for somebody else is no failure of ours": {
+			[]edit{machine("cp", 1, func(m *cluster.Machine) { m.Quarantined = true })}, "Progressing Starting TakeClaim",
+		},
+		"marks of somebody else do not make us claim a cluster that is done": {
+			[]edit{finished("cp", "pool-a", "pool-b"), machine("cp", 1, marked), proven(noon.Add(-time.Minute))},
+			"Succeeded Proven",
+		},
 		"marks of somebody else are left alone": {
 			[]edit{machine("cp", 1, marked), intent(policy.Wait)}, "Pending Waiting",
 		},
