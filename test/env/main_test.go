@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,6 +29,12 @@ type world struct {
 
 var shared world //nolint:gochecknoglobals // TestMain has no other way to hand it on
 
+// namespaces counts, so that a test can run several times in one world.
+var namespaces atomic.Int32 //nolint:gochecknoglobals // tests share it as they share the world
+
+// namespace returns a name that no other call returns.
+func namespace(of string) string { return fmt.Sprintf("%s-%d", of, namespaces.Add(1)) }
+
 func TestMain(m *testing.M) {
 	if mode := os.Getenv(childMode); mode != "" {
 		os.Exit(beChild(mode))
@@ -46,7 +52,7 @@ func run(m *testing.M) (code int, err error) {
 	defer cancel()
 	ctrl.SetLogger(logr.Discard())
 	begin := time.Now()
-	shared.World, err = env.Start(ctx, env.Options{Log: os.Stderr, HubCRDs: filepath.Join("testdata", "hub")})
+	shared.World, err = env.Start(ctx, env.Options{Log: os.Stderr})
 	if err != nil {
 		return 1, err
 	}

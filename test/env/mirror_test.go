@@ -77,7 +77,8 @@ type status struct {
 }
 
 func TestNewClusterIsHealthyInAllItsStatuses(t *testing.T) {
-	cluster(t, shared.current, build.Cluster("healthy", "eu-1").ControlPlane(3).Pool("a", 2))
+	ns := namespace("healthy")
+	cluster(t, shared.current, build.Cluster(ns, "eu-1").ControlPlane(3).Pool("a", 2))
 	want := status{
 		Machines: map[string]string{
 			"eu-1-cp-0": "True v1.33.4", "eu-1-cp-1": "True v1.33.4", "eu-1-cp-2": "True v1.33.4",
@@ -85,7 +86,7 @@ func TestNewClusterIsHealthyInAllItsStatuses(t *testing.T) {
 		},
 		Pool: [3]int32{2, 2, 2}, Set: [3]int32{2, 2, 2}, ControlPlane: [3]int64{3, 3, 0}, Cluster: metav1.ConditionTrue,
 	}
-	if diff := cmp.Diff(want, read(t, "healthy")); diff != "" {
+	if diff := cmp.Diff(want, read(t, ns)); diff != "" {
 		t.Errorf("statuses (-want +got):\n%s", diff)
 	}
 }
@@ -127,18 +128,19 @@ func read(t *testing.T, namespace string) status {
 }
 
 func TestLostNodeReadinessShowsInMachineAndOwners(t *testing.T) {
+	ns := namespace("unready")
 	ctx := t.Context()
-	c := cluster(t, shared.current, build.Cluster("unready", "eu-1").ControlPlane(3).Pool("a", 2))
+	c := cluster(t, shared.current, build.Cluster(ns, "eu-1").ControlPlane(3).Pool("a", 2))
 	for _, name := range []string{"eu-1-cp-1", "eu-1-a-0"} {
 		if err := c.SetNodeReady(ctx, name, false); err != nil {
 			t.Fatal(err)
 		}
 	}
-	await(t, shared.current.Client, controlPlane("unready", "eu-1-cp"), func(u *unstructured.Unstructured) bool {
+	await(t, shared.current.Client, controlPlane(ns, "eu-1-cp"), func(u *unstructured.Unstructured) bool {
 		ready, _, _ := unstructured.NestedInt64(u.Object, "status", "readyReplicas")
 		return ready == 2
 	})
-	one := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "unready", Name: "eu-1"}}
+	one := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "eu-1"}}
 	await(t, shared.current.Client, one, func(c *clusterv1.Cluster) bool {
 		return meta.IsStatusConditionFalse(c.Status.Conditions, clusterv1.ClusterAvailableCondition) &&
 			*c.Status.Workers.ReadyReplicas == 1
@@ -150,10 +152,10 @@ func TestLostNodeReadinessShowsInMachineAndOwners(t *testing.T) {
 		},
 		Pool: [3]int32{2, 1, 1}, Set: [3]int32{2, 1, 1}, ControlPlane: [3]int64{3, 2, 1}, Cluster: metav1.ConditionFalse,
 	}
-	if diff := cmp.Diff(want, read(t, "unready")); diff != "" {
+	if diff := cmp.Diff(want, read(t, ns)); diff != "" {
 		t.Errorf("statuses (-want +got):\n%s", diff)
 	}
-	m := machine("unready", "eu-1-a-0")
+	m := machine(ns, "eu-1-a-0")
 	if err := shared.current.Client.Get(ctx, client.ObjectKeyFromObject(m), m); err != nil {
 		t.Fatal(err)
 	}
@@ -164,9 +166,10 @@ func TestLostNodeReadinessShowsInMachineAndOwners(t *testing.T) {
 }
 
 func TestUpgradedWorkerIsNotUpToDateWithItsSpec(t *testing.T) {
-	c := cluster(t, shared.current, build.Cluster("uptodate", "eu-1").Pool("a", 1))
+	ns := namespace("uptodate")
+	c := cluster(t, shared.current, build.Cluster(ns, "eu-1").Pool("a", 1))
 	setVersion(t, c, "eu-1-a-0", "v1.33.9")
-	m := machine("uptodate", "eu-1-a-0")
+	m := machine(ns, "eu-1-a-0")
 	await(t, shared.current.Client, m, func(m *clusterv1.Machine) bool {
 		return m.Status.NodeInfo.KubeletVersion == "v1.33.9"
 	})
@@ -190,9 +193,10 @@ func setVersion(t *testing.T, c *env.Cluster, machine, version string) {
 }
 
 func TestConditionsOfOthersAreKeptAndHeeded(t *testing.T) {
+	ns := namespace("others")
 	ctx := t.Context()
-	cluster(t, shared.current, build.Cluster("others", "eu-1"))
-	m := machine("others", "eu-1-cp-0")
+	cluster(t, shared.current, build.Cluster(ns, "eu-1"))
+	m := machine(ns, "eu-1-cp-0")
 	await(t, shared.current.Client, m, func(m *clusterv1.Machine) bool {
 		m.Annotations = map[string]string{"example.com/mine": "1"}
 		return shared.current.Client.Update(ctx, m) == nil
@@ -212,9 +216,10 @@ func TestConditionsOfOthersAreKeptAndHeeded(t *testing.T) {
 }
 
 func TestMirrorWritesOnlyWhatChanged(t *testing.T) {
+	ns := namespace("still")
 	ctx := t.Context()
-	c := cluster(t, shared.current, build.Cluster("still", "eu-1").ControlPlane(2))
-	still, moving := machine("still", "eu-1-cp-0"), machine("still", "eu-1-cp-1")
+	c := cluster(t, shared.current, build.Cluster(ns, "eu-1").ControlPlane(2))
+	still, moving := machine(ns, "eu-1-cp-0"), machine(ns, "eu-1-cp-1")
 	if err := shared.current.Client.Get(ctx, client.ObjectKeyFromObject(still), still); err != nil {
 		t.Fatal(err)
 	}
@@ -237,8 +242,9 @@ func TestMirrorWritesOnlyWhatChanged(t *testing.T) {
 }
 
 func TestDelayedMirrorShowsTheOldStatusMeanwhile(t *testing.T) {
-	c := cluster(t, shared.current, build.Cluster("delayed", "eu-1"))
-	m := machine("delayed", "eu-1-cp-0")
+	ns := namespace("delayed")
+	c := cluster(t, shared.current, build.Cluster(ns, "eu-1"))
+	m := machine(ns, "eu-1-cp-0")
 	const delay = 500 * time.Millisecond
 	shared.current.SetMirrorDelay(delay)
 	defer shared.current.SetMirrorDelay(0)
@@ -253,9 +259,10 @@ func TestDelayedMirrorShowsTheOldStatusMeanwhile(t *testing.T) {
 }
 
 func TestOlderMemberShowsHealthInBothOfItsForms(t *testing.T) {
+	ns := namespace("old")
 	ctx := t.Context()
-	c := cluster(t, shared.old, build.Cluster("old", "eu-1").ControlPlane(1).Pool("a", 1))
-	m := &clusterv1beta1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "old", Name: "eu-1-a-0"}}
+	c := cluster(t, shared.old, build.Cluster(ns, "eu-1").ControlPlane(1).Pool("a", 1))
+	m := &clusterv1beta1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "eu-1-a-0"}}
 	nodeHealthy := func(m *clusterv1beta1.Machine) (old, current string) {
 		for _, c := range m.Status.Conditions {
 			if c.Type == clusterv1beta1.MachineNodeHealthyCondition {
@@ -276,7 +283,7 @@ func TestOlderMemberShowsHealthInBothOfItsForms(t *testing.T) {
 	if err := c.SetNodeReady(ctx, "eu-1-a-0", false); err != nil {
 		t.Fatal(err)
 	}
-	md := &clusterv1beta1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: "old", Name: "eu-1-a"}}
+	md := &clusterv1beta1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "eu-1-a"}}
 	await(t, shared.old.Client, md, func(md *clusterv1beta1.MachineDeployment) bool {
 		return md.Status.ReadyReplicas == 0 && md.Status.UnavailableReplicas == 1
 	})

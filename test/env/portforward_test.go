@@ -34,8 +34,9 @@ const (
 )
 
 func TestRefreshThroughTheAPIServerReachesMachineStatus(t *testing.T) {
+	ns := namespace("forward")
 	ctx := t.Context()
-	c := cluster(t, shared.current, build.Cluster("forward", "eu-1"))
+	c := cluster(t, shared.current, build.Cluster(ns, "eu-1"))
 	shared.Sim().Release(classic, "v1.33.9")
 
 	reply, err := call(ctx, shared.current, c, "eu-1-cp-0", "/1.0/snap/refresh", refresh)
@@ -47,7 +48,7 @@ func TestRefreshThroughTheAPIServerReachesMachineStatus(t *testing.T) {
 	if diff := cmp.Diff(want, reply); diff != "" {
 		t.Errorf("reply (-want +got):\n%s", diff)
 	}
-	await(t, shared.current.Client, machine("forward", "eu-1-cp-0"), func(m *clusterv1.Machine) bool {
+	await(t, shared.current.Client, machine(ns, "eu-1-cp-0"), func(m *clusterv1.Machine) bool {
 		return m.Status.NodeInfo.KubeletVersion == "v1.33.9"
 	})
 	if got := shared.Sim().Refreshes(c.Node("eu-1-cp-0")); got != 1 {
@@ -56,8 +57,9 @@ func TestRefreshThroughTheAPIServerReachesMachineStatus(t *testing.T) {
 }
 
 func TestNodeThatIsDownRefusesAndComesBack(t *testing.T) {
+	ns := namespace("down")
 	ctx := t.Context()
-	c := cluster(t, shared.current, build.Cluster("down", "eu-1").ControlPlane(2))
+	c := cluster(t, shared.current, build.Cluster(ns, "eu-1").ControlPlane(2))
 	ask := func(machine string) error {
 		_, err := call(ctx, shared.current, c, machine, "/1.0/snap/refresh-status", `{"changeId":"1"}`)
 		return err
@@ -80,7 +82,8 @@ func TestNodeThatIsDownRefusesAndComesBack(t *testing.T) {
 }
 
 func TestTransportFaultsAsTheClientSeesThem(t *testing.T) {
-	c := cluster(t, shared.current, build.Cluster("faults", "eu-1"))
+	ns := namespace("faults")
+	c := cluster(t, shared.current, build.Cluster(ns, "eu-1"))
 	node := c.Node("eu-1-cp-0")
 	for name, test := range map[string]struct {
 		fault k8sd.Fault

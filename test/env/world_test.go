@@ -6,6 +6,7 @@ package env_test
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,7 +25,12 @@ import (
 )
 
 func TestHubServesItsKindsInItsNamespace(t *testing.T) {
-	hub, err := shared.Hub(t.Context())
+	w, err := env.Start(t.Context(), env.Options{HubCRDs: filepath.Join("testdata", "hub")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Close() }()
+	hub, err := w.Hub(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,10 +45,11 @@ func TestHubServesItsKindsInItsNamespace(t *testing.T) {
 }
 
 func TestKubeconfigSecretLeadsToTheWorkloadCluster(t *testing.T) {
+	ns := namespace("access")
 	ctx := t.Context()
-	c := cluster(t, shared.current, build.Cluster("access", "eu-1").ControlPlane(1).Pool("a", 1))
+	c := cluster(t, shared.current, build.Cluster(ns, "eu-1").ControlPlane(1).Pool("a", 1))
 	var s corev1.Secret
-	key := client.ObjectKey{Namespace: "access", Name: "eu-1-kubeconfig"}
+	key := client.ObjectKey{Namespace: ns, Name: "eu-1-kubeconfig"}
 	if err := shared.current.Client.Get(ctx, key, &s); err != nil {
 		t.Fatal(err)
 	}
@@ -66,12 +73,13 @@ func TestKubeconfigSecretLeadsToTheWorkloadCluster(t *testing.T) {
 }
 
 func TestCreatedObjectsReferToTheirRealOwners(t *testing.T) {
+	ns := namespace("owners")
 	for name, m := range map[string]*env.Management{"current member": shared.current, "older member": shared.old} {
 		t.Run(name, func(t *testing.T) {
-			cluster(t, m, build.Cluster("owners", "eu-1").ControlPlane(1).Pool("a", 1))
+			cluster(t, m, build.Cluster(ns, "eu-1").ControlPlane(1).Pool("a", 1))
 			got := []string{
-				owner(t, m, build.ControlPlaneGVK(), "eu-1-cp"), owner(t, m, capi(m, "Machine"), "eu-1-cp-0"),
-				owner(t, m, capi(m, "MachineDeployment"), "eu-1-a"), owner(t, m, capi(m, "Machine"), "eu-1-a-0"),
+				owner(t, m, ns, build.ControlPlaneGVK(), "eu-1-cp"), owner(t, m, ns, capi(m, "Machine"), "eu-1-cp-0"),
+				owner(t, m, ns, capi(m, "MachineDeployment"), "eu-1-a"), owner(t, m, ns, capi(m, "Machine"), "eu-1-a-0"),
 			}
 			want := []string{"Cluster", "CK8sControlPlane", "Cluster", "MachineSet"}
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -86,12 +94,12 @@ func capi(m *env.Management, kind string) schema.GroupVersionKind {
 }
 
 // owner returns the kind of an object's only owner, which must exist with the UID that the reference says.
-func owner(t *testing.T, m *env.Management, gvk schema.GroupVersionKind, name string) string {
+func owner(t *testing.T, m *env.Management, ns string, gvk schema.GroupVersionKind, name string) string {
 	t.Helper()
 	get := func(gvk schema.GroupVersionKind, name string) *unstructured.Unstructured {
 		u := &unstructured.Unstructured{}
 		u.SetGroupVersionKind(gvk)
-		if err := m.Client.Get(t.Context(), client.ObjectKey{Namespace: "owners", Name: name}, u); err != nil {
+		if err := m.Client.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: name}, u); err != nil {
 			t.Fatal(err)
 		}
 		return u
@@ -115,9 +123,10 @@ func TestMisspeltControlPlaneFieldIsRefused(t *testing.T) {
 }
 
 func TestOwnWorkloadClusterGoesAndComesBackAlone(t *testing.T) {
+	ns := namespace("own")
 	ctx := t.Context()
-	c := cluster(t, shared.current, build.Cluster("own", "eu-1").Own())
-	beside := cluster(t, shared.current, build.Cluster("own", "eu-2"))
+	c := cluster(t, shared.current, build.Cluster(ns, "eu-1").Own())
+	beside := cluster(t, shared.current, build.Cluster(ns, "eu-2"))
 	reach := func(c *env.Cluster, within time.Duration) error {
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
@@ -146,7 +155,7 @@ func TestOwnWorkloadClusterGoesAndComesBackAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	setVersion(t, c, "eu-1-cp-0", "v1.33.9") // the Node is still there, and the mirror sees it again
-	await(t, shared.current.Client, machine("own", "eu-1-cp-0"), func(m *clusterv1.Machine) bool {
+	await(t, shared.current.Client, machine(ns, "eu-1-cp-0"), func(m *clusterv1.Machine) bool {
 		return m.Status.NodeInfo.KubeletVersion == "v1.33.9"
 	})
 }
