@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package fleet runs the real programs on a world of real API servers: one hub, management clusters with their engines,
+// and workload clusters. What a person would do with kubectl, its methods do with a client.
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
+	"github.com/windlass-dev/windlass/test/build"
+	"github.com/windlass-dev/windlass/test/env"
+)
+
+// Member is a management cluster to make.
+type Member struct {
+	Name   string
+	Engine fleetv1.Engine
+	// Labels of its ManagementCluster.
+	Labels   map[string]string
+	Clusters []build.ClusterSpec
+	// MaxConcurrentClusters of its ManagementCluster; 0: none.
+	MaxConcurrentClusters int32
+}
+
+// Fleet is a hub with its members.
+type Fleet struct {
+	World   *env.World
+	Server  *env.Server
+	Members map[string]*env.Management
+	// Clusters by path: "<member>/<namespace>/<name>".
+	Clusters map[string]*env.Cluster
+	// Hub is the administrator's client of the hub; it can watch.
+	Hub client.WithWatch
+
+	hub, engine string // paths of the programs
+	running     *env.Program
+}
+
+// Start makes the world and the members' clusters, builds the programs, and starts the engines of members whose engine is
+// Agent. The hub's program starts with StartHub. ctx bounds the start.
+func Start(ctx context.Context, log io.Writer, members ...Member) (*Fleet, error) {
+	w, err := env.Start(ctx, env.Options{Log: log})
+	if err != nil {
+		return nil, err
+	}
+	f := &Fleet{World: w, Members: map[string]*env.Management{}, Clusters: map[string]*env.Cluster{}}
+	if err := f.start(ctx, members); err != nil {
+		_ = w.Close() // the first error says more
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *Fleet) start(ctx context.Context, members []Member) error {
+	servers := make([]*env.Management, len(members))
+	var parts errgroup.Group
+	parts.Go(func() (err error) { f.Server, err = f.World.Hub(ctx, fleetv1.AddToScheme); return err })
+	parts.Go(func() error { _, err := f.World.Workload(ctx); return err })
+	parts.Go(func() (err error) {
+		if f.hub, err = f.World.Build(ctx, "windlass-hub"); err == nil {
+			f.engine, err = f.World.Build(ctx, "windlass-engine")
+		}
+		return err
+	})
+	for i, m := range members {
+		parts.Go(func() (err error) { servers[i], err = f.World.Management(ctx, m.Name); return err })
+	}
+	if err := parts.Wait(); err != nil {
+		return err
+	}
+	var err error
+	if f.Hub, err = watching(f.Server); err != nil {
+		return err
+	}
+	for i, m := range members {
+		f.Members[m.Name] = servers[i]
+		if err := f.populate(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func watching(s *env.Server) (client.WithWatch, error) {
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	if err := fleetv1.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	return client.NewWithWatch(s.Config, client.Options{Scheme: scheme})
+}
+
+// populate makes the clusters of a member, starts its engine and registers it.
+func (f *Fleet) populate(ctx context.Context, m Member) error {
+	for _, spec := range m.Clusters {
+		c, err := f.Members[m.Name].Cluster(ctx, spec)
+		if err != nil {
+			return err
+		}
+		f.Clusters[m.Name+"/"+spec.Namespace()+"/"+spec.Name()] = c
+	}
+	if m.Engine == fleetv1.EngineAgent {
+		kubeconfig, err := f.kubeconfig(f.Members[m.Name].Server)
+		if err != nil {
+			return err
+		}
+		_, err = f.World.Run("engine-"+m.Name, f.engine, "--kubeconfig="+kubeconfig,
+			"--metrics-bind-address=0", "--health-probe-bind-address=0")
+		if err != nil {
+			return err
+		}
+	}
+	return f.register(ctx, m)
+}
+
+// register makes a ManagementCluster and the Secret with its kubeconfig.
+func (f *Fleet) register(ctx context.Context, m Member) error {
+	name := metav1.ObjectMeta{Namespace: env.HubNamespace, Name: m.Name, Labels: m.Labels}
+	secret := &corev1.Secret{ObjectMeta: name, Data: map[string][]byte{"kubeconfig": f.Members[m.Name].Kubeconfig()}}
+	if err := f.Hub.Create(ctx, secret); err != nil {
+		return err
+	}
+	mc := &fleetv1.ManagementCluster{
+		ObjectMeta: name,
+		Spec: fleetv1.ManagementClusterSpec{
+			KubeconfigSecretRef: fleetv1.SecretRef{Name: m.Name}, Engine: m.Engine, Access: fleetv1.AccessUpgrade,
+		},
+	}
+	if m.MaxConcurrentClusters > 0 {
+		mc.Spec.MaxConcurrentClusters = &m.MaxConcurrentClusters
+	}
+	return f.Hub.Create(ctx, mc)
+}
+
+func (f *Fleet) kubeconfig(s *env.Server) (string, error) {
+	path := filepath.Join(f.World.Dir(), s.Name+".kubeconfig")
+	return path, os.WriteFile(path, s.Kubeconfig(), 0o600)
+}
+
+// StartHub starts the hub's program. It may be called again after KillHub.
+func (f *Fleet) StartHub() error {
+	kubeconfig, err := f.kubeconfig(f.Server)
+	if err != nil {
+		return err
+	}
+	f.running, err = f.World.Run("windlass-hub", f.hub, "--kubeconfig="+kubeconfig, "--hub-id=hub",
+		"--leader-election-namespace="+env.HubNamespace, "--probe-interval=1s",
+		"--leader-election-lease-duration=4s", "--leader-election-renew-deadline=3s", "--leader-election-retry-period=500ms",
+		"--metrics-bind-address=0", "--health-probe-bind-address=0")
+	return err
+}
+
+// KillHub ends the hub's program with SIGKILL.
+func (f *Fleet) KillHub() { f.running.Kill() }
+
+// Close ends everything.
+func (f *Fleet) Close() error { return f.World.Close() }
+
+// Node is the simulator's name for the node of a machine of a cluster.
+func (f *Fleet) Node(path, machine string) (string, error) {
+	c, found := f.Clusters[path]
+	if !found {
+		return "", fmt.Errorf("there is no cluster %s", path)
+	}
+	return c.Node(machine), nil
+}
