@@ -76,7 +76,7 @@ func times(s *fleetv1.ClusterUpgradeStatus, step cluster.Step, at metav1.Time) {
 	case s.ProvenSince == nil:
 		s.ProvenSince = &at
 	}
-	if step.Action == cluster.GrantOwner && s.StartedAt == nil {
+	if step.Starts && s.StartedAt == nil {
 		s.StartedAt = &at
 	}
 	switch {
@@ -89,15 +89,22 @@ func times(s *fleetv1.ClusterUpgradeStatus, step cluster.Step, at metav1.Time) {
 
 // progress lists owners and machines, unfinished machines first.
 func progress(s *fleetv1.ClusterUpgradeStatus, l Look, at metav1.Time) {
-	before := map[string]fleetv1.MachineProgress{}
+	before, granted := map[string]fleetv1.MachineProgress{}, map[string]*metav1.Time{}
 	for _, m := range s.Machines {
 		before[m.Name] = m
+	}
+	for _, o := range s.Owners {
+		granted[o.Kind+"/"+o.Name] = o.GrantedAt
+	}
+	if l.Step.Action == cluster.GrantOwner {
+		granted[l.Step.Owner] = &at
 	}
 	s.Owners, s.Machines = nil, nil
 	var done []fleetv1.MachineProgress
 	for _, o := range l.Owners {
 		p := fleetv1.OwnerProgress{
 			Kind: o.Kind, Name: o.Name, Role: fleetv1.OwnerRole(o.Role), Total: int32(len(o.Machines)),
+			GrantedAt: granted[o.ID()],
 		}
 		for _, m := range o.Machines {
 			row := machine(o, m, l.States[m.Name], before[m.Name], at)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -70,7 +71,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	now := r.Clock.Now()
 	f := observe.Fleet(h)
 	d := policy.Decide(f, now)
-	if err := r.drive(ctx, h, d); err != nil {
+	err = r.drive(ctx, h, d)
+	if apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: behind}, nil // decided on an object that has changed since
+	}
+	if err != nil {
 		return reconcile.Result{}, err
 	}
 	if err := r.write(ctx, ro, report.Rollout(ro, f, d, now)); err != nil {

@@ -46,6 +46,7 @@ func observe(cu *fleetv1.ClusterUpgrade, reach Reach, w member.World, d drive.Me
 		Reason:                  cu.Status.Reason,
 		Message:                 cu.Status.Message,
 		LastError:               cu.Status.LastError,
+		Settled:                 cu.Status.Settled,
 		StartedAt:               instant(cu.Status.StartedAt),
 		ProvenSince:             instant(cu.Status.ProvenSince),
 		Reachable:               reach.Ready,
@@ -65,8 +66,27 @@ func observe(cu *fleetv1.ClusterUpgrade, reach Reach, w member.World, d drive.Me
 	}
 	for _, o := range cu.Spec.Owners {
 		s.addOwner(o, planFor(cu, o), d)
+		last := &s.observation.Owners[len(s.observation.Owners)-1]
+		last.GrantedAt, last.MovedAt = moved(cu, o)
 	}
 	return s
+}
+
+// moved is when an owner was last granted, and when a machine of it last began or ended, as the status remembers it.
+func moved(cu *fleetv1.ClusterUpgrade, o fleetv1.UpgradeOwner) (granted, machine time.Time) {
+	for _, p := range cu.Status.Owners {
+		if p.Kind == o.Kind && p.Name == o.Name {
+			granted = instant(p.GrantedAt)
+		}
+	}
+	for _, m := range cu.Status.Machines {
+		for _, at := range [...]time.Time{instant(m.StartedAt), instant(m.EndedAt)} {
+			if m.Owner == o.Name && at.After(machine) {
+				machine = at
+			}
+		}
+	}
+	return granted, machine
 }
 
 // claimOn tells whose claim stands on a cluster. One that cannot be read is somebody's.
@@ -91,18 +111,20 @@ func (s *scene) addOwner(o fleetv1.UpgradeOwner, plan protocol.Plan, d drive.Mem
 		s.observation.Owners = append(s.observation.Owners, out)
 		return
 	}
-	seen.Target, seen.Plan = o.Target, plan
 	marks := d.Keys.Read(seen.Annotations)
 	out.Present, out.Deleting, out.Paused = true, seen.Deleting, seen.Paused
 	out.To, out.HasTo, out.Status, out.Release = marks.To, marks.HasTo, marks.Status, marks.Release
 	out.Ours = seen.Annotations[protocol.HolderKey] == d.Holder.String()
-	out.PlanMatches = seen.Annotations[protocol.PlanKey] == plan.Format()
 	want := capi.Want{Target: o.Target, Version: o.Version}
 	for _, m := range s.world.MachinesOf(out.Role == cluster.ControlPlane, o.Name) {
 		s.machines[m.Name] = m
 		out.Machines = append(out.Machines, machine(m, want, d))
 	}
-	peers(out.Machines, o.Version)
+	if newest := peers(out.Machines, o.Version); newest != "" {
+		plan.ExpectedVersion = newest // so that the engine refreshes those that are behind once more
+	}
+	seen.Target, seen.Plan = o.Target, plan
+	out.PlanMatches = seen.Annotations[protocol.PlanKey] == plan.Format()
 	s.owners = append(s.owners, seen)
 	s.observation.Owners = append(s.observation.Owners, out)
 }
@@ -144,11 +166,12 @@ func machine(m capi.Machine, want capi.Want, d drive.Member) cluster.Machine {
 	}
 }
 
-// peers withdraws the proof of machines whose kubelet differs from that of proven peers of the same architecture,
-// where the expected version names only a minor: two patches of it cannot both be what the target means.
-func peers(machines []cluster.Machine, expected string) {
+// peers withdraws the proof of machines whose kubelet is older than that of proven peers of the same architecture, where
+// the expected version names only a minor: two patches of it cannot both be what the target means. It returns the
+// version that those must reach; empty: there are none.
+func peers(machines []cluster.Machine, expected string) (behind string) {
 	if !capi.OnlyMinor(expected) {
-		return
+		return ""
 	}
 	newest := map[string]string{}
 	for _, m := range machines {
@@ -158,12 +181,14 @@ func peers(machines []cluster.Machine, expected string) {
 	}
 	for i, m := range machines {
 		if n := newest[m.Architecture]; m.Proven.Good() && m.Kubelet != n {
+			behind = n
 			machines[i].Proven = cluster.Verdict{
 				Status:  cluster.False,
 				Message: "machine " + m.Name + " runs kubelet " + m.Kubelet + ", its peers run " + n,
 			}
 		}
 	}
+	return behind
 }
 
 // planFor is what the engine needs to know of one owner.

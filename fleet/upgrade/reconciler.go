@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -66,7 +67,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	}
 	// The intent is on the hub already; what is about to be done is reported first, so that a crash in between is
 	// visible and the step is taken again.
-	if err := r.write(ctx, cu, l); err != nil {
+	err = r.write(ctx, cu, l)
+	if apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: again}, nil // the cache is behind our own last write
+	}
+	if err != nil {
 		return reconcile.Result{}, err
 	}
 	return r.act(ctx, l.Step, s, d)
