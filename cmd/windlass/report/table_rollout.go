@@ -25,8 +25,8 @@ func (p *page) rollout(ro Rollout) {
 	}})
 	p.say("rollout "+name, ro.Why)
 	if plan := ro.Plan; plan != nil {
-		p.printf("  plan: %d clusters: %d within their minor, %d to another minor, %d at the target already, %d ineligible",
-			plan.Total, plan.Patch, plan.Minor, plan.AtTarget, plan.Ineligible)
+		p.printf("  plan: %d clusters to upgrade (%d within their minor, %d to another); %d at the target already, "+
+			"%d ineligible", plan.Total, plan.Patch, plan.Minor, plan.AtTarget, plan.Ineligible)
 	}
 	for _, v := range ro.Proven {
 		p.printf("  proven by canaries: %s on %s", v.Version, v.Architecture)

@@ -165,7 +165,8 @@ type Rollout struct {
 type Plan struct {
 	// CommittedAt is when membership was frozen.
 	CommittedAt metav1.Time `json:"committedAt"`
-	// Total clusters; Patch stay in their minor, Minor leave it, AtTarget need nothing, Ineligible are not suited.
+	// Total clusters to upgrade; of these Patch stay in their minor and Minor leave it. Beside them AtTarget need nothing
+	// and Ineligible are not suited.
 	Total      int `json:"total"`
 	Patch      int `json:"patch"`
 	Minor      int `json:"minor"`

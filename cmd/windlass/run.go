@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/windlass-dev/windlass/cmd/windlass/live"
+)
+
+// Exit codes.
+const (
+	exitOK = 0
+	// exitError: the command could not be carried out.
+	exitError = 1
+	// exitFinding: it was, and found what --fail-on or --until-done asked about.
+	exitFinding = 2
+)
+
+// run carries out one command line and returns the exit code.
+func run(ctx context.Context, args []string, out, errs io.Writer) int {
+	// Libraries log on their own; the errors they return are told below.
+	klog.SetLogger(logr.Discard())
+	ctrl.SetLogger(logr.Discard())
+	command := root(filepath.Base(args[0]))
+	command.SetArgs(args[1:])
+	command.SetOut(out)
+	command.SetErr(errs)
+	err := command.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	// Nothing is left to do where the error stream itself is gone.
+	_, _ = fmt.Fprintln(errs, "Error: "+err.Error())
+	var found *findingError
+	var ended *live.EndedError
+	if errors.As(err, &found) || errors.As(err, &ended) {
+		return exitFinding
+	}
+	return exitError
+}
+
+// root is the command and all below it. Called as a plugin it names itself as kubectl does.
+func root(name string) *cobra.Command {
+	o := newOptions()
+	command := &cobra.Command{
+		Use:   "windlass",
+		Short: "See what Windlass does to a fleet of clusters",
+		Long: "windlass reads the hub of a fleet: what is upgraded, what waits, why and until when.\n" +
+			"It reads the hub's API only and changes nothing.",
+		SilenceUsage: true, SilenceErrors: true,
+	}
+	if plugin, is := strings.CutPrefix(name, "kubectl-"); is {
+		command.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl " + plugin}
+	}
+	o.addFlags(command.PersistentFlags())
+	command.AddCommand(statusCommand(o), watchCommand(o), versionCommand())
+	return command
+}
+
+// onePolicy accepts no name or one.
+func onePolicy(_ *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("%d policies are named (%s): give one, or none for all", len(args), strings.Join(args, ", "))
+	}
+	return nil
+}
