@@ -106,6 +106,8 @@ const (
 )
 
 // ClusterUpgradeSpec is written by the rollout controller. All but intent and notAfter is frozen.
+//
+// +kubebuilder:validation:XValidation:rule=`self.rollout == oldSelf.rollout && self.workloadCluster == oldSelf.workloadCluster && self.managementCluster == oldSelf.managementCluster && self.cluster == oldSelf.cluster && self.wave == oldSelf.wave && self.canary == oldSelf.canary && self.position == oldSelf.position && self.upgrade == oldSelf.upgrade && has(self.ineligible) == has(oldSelf.ineligible) && (!has(self.ineligible) || self.ineligible == oldSelf.ineligible) && has(self.owners) == has(oldSelf.owners) && (!has(self.owners) || self.owners == oldSelf.owners)`,message="a ClusterUpgrade's spec never changes but for intent and notAfter"
 type ClusterUpgradeSpec struct {
 	// rollout that this belongs to.
 	// +required
@@ -323,6 +325,9 @@ type OwnerProgress struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	PreviousRelease string `json:"previousRelease,omitempty"`
+	// grantedAt is when its target was last handed to it.
+	// +optional
+	GrantedAt *metav1.Time `json:"grantedAt,omitempty"`
 	// phase of the owner, in the words of a ClusterUpgrade's.
 	// +optional
 	Phase UpgradePhase `json:"phase,omitempty"`

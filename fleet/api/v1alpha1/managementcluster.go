@@ -64,6 +64,7 @@ const PoliciesFromSame PoliciesFromKind = "Same"
 // +kubebuilder:printcolumn:name="Machines",type=integer,JSONPath=`.status.machines`
 // +kubebuilder:printcolumn:name="Seen",type=date,JSONPath=`.status.lastProbeTime`
 // +kubebuilder:printcolumn:name="Token",type=string,JSONPath=`.status.credentialExpiry`
+// +kubebuilder:validation:XValidation:rule=`self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$')`,message="metadata.name: must be a DNS label of at most 40 characters; accepted: mgmt-eu-1"
 type ManagementCluster struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata of the object.
@@ -99,6 +100,10 @@ type SecretRef struct {
 }
 
 // ManagementClusterSpec says how a member is reached and what may be done to it.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.engine) && self.engine != 'Provider'`,message="spec.engine: Provider, the default, is not supported yet; accepted: Agent, Hub",fieldPath=".engine"
+// +kubebuilder:validation:XValidation:rule=`!has(self.grant) || self.grant != 'Machine'`,message="spec.grant: Machine is not supported yet; accepted: Owner",fieldPath=".grant",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.policiesFrom) || self.policiesFrom.from == 'Same'`,message="spec.policiesFrom.from: All and Selector are not supported yet; accepted: Same",fieldPath=".policiesFrom.from",reason=FieldValueForbidden
 type ManagementClusterSpec struct {
 	// kubeconfigSecretRef names the Secret, of the same namespace, whose key "value" or "kubeconfig" holds the kubeconfig.
 	// Exec and auth plugins are refused, proxy-url is honoured.
@@ -125,8 +130,7 @@ type ManagementClusterSpec struct {
 	// maxConcurrentClusters bounds the clusters of this member that are upgraded at once, over all policies. Absent: only the
 	// policies bound it; a policy can only lower it.
 	// +optional
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=10000
+	// +kubebuilder:validation:XValidation:rule=`self >= 1 && self <= 10000`,message="spec.maxConcurrentClusters: must be 1 to 10000; accepted: 3, or leave it out"
 	MaxConcurrentClusters *int32 `json:"maxConcurrentClusters,omitempty"`
 	// policiesFrom says which policies may reach this member.
 	// +optional

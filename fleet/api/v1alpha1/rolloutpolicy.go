@@ -21,6 +21,7 @@ import (
 // +kubebuilder:printcolumn:name="Canaries",type=integer,JSONPath=`.status.canaries`
 // +kubebuilder:printcolumn:name="Paused",type=boolean,JSONPath=`.spec.paused`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule=`size(self.metadata.name) <= 40`,message="metadata.name: must be at most 40 characters; accepted: k8s-1-33"
 type RolloutPolicy struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata of the object.
@@ -53,23 +54,40 @@ type FailureBudget string
 // BudgetObserved counts the failures that were seen. The default.
 const BudgetObserved FailureBudget = "Observed"
 
-// RolloutPolicySpec is what people ask for.
+// RolloutPolicySpec is what people ask for. target, clusters, canaries, waves and anyTime are required by rules, which
+// can say what is accepted where "Required value" could not.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.target)`,message="spec.target: must say what to upgrade to; accepted: {channel: 1.33-classic/stable}",fieldPath=".target",reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule=`has(self.clusters)`,message="spec.clusters: must say which; accepted: {selector: {matchLabels: {tier: prod}}}, or {all: true}",fieldPath=".clusters",reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule=`has(self.canaries)`,message="spec.canaries: must say which clusters go first; accepted: {names: [mgmt-a/shop/eu-1]}, or {none: true}",fieldPath=".canaries",reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule=`has(self.waves) && size(self.waves) > 0`,message="spec.waves: must say in which order; accepted: [{name: rest, rest: true}]",fieldPath=".waves",reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule=`has(self.anyTime) || has(self.calendars)`,message="spec.anyTime: must say when; accepted: anyTime: true",fieldPath=".anyTime",reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule=`!has(self.calendars)`,message="spec.calendars is not supported yet; accepted: anyTime: true",fieldPath=".calendars",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.failureBudget) || self.failureBudget == 'Observed'`,message="spec.failureBudget: Reserved is not supported yet; accepted: Observed",fieldPath=".failureBudget",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.limits)`,message="spec.limits is not supported yet",fieldPath=".limits",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.unreachable)`,message="spec.unreachable is not supported yet",fieldPath=".unreachable",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.deferral)`,message="spec.deferral is not supported yet",fieldPath=".deferral",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.catchUp)`,message="spec.catchUp is not supported yet",fieldPath=".catchUp",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.priority)`,message="spec.priority is not supported yet",fieldPath=".priority",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.change)`,message="spec.change is not supported yet",fieldPath=".change",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.historyLimit)`,message="spec.historyLimit is not supported yet",fieldPath=".historyLimit",reason=FieldValueForbidden
 type RolloutPolicySpec struct {
 	// target is what to upgrade to.
-	// +required
+	// +optional
 	Target Target `json:"target"`
 	// clusters says which workload clusters.
-	// +required
+	// +optional
 	Clusters ClusterSelection `json:"clusters"`
 	// canaries are upgraded before every other cluster, each proven before a wave starts.
-	// +required
+	// +optional
 	Canaries Canaries `json:"canaries"`
 	// waves are worked through in order. Every selected cluster that is no canary falls into exactly one, first match wins.
-	// +required
+	// +optional
 	// +listType=map
 	// +listMapKey=name
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=20
+	// +kubebuilder:validation:XValidation:rule=`self.all(wave, !has(wave.rest)) || (has(self[size(self) - 1].rest) && self.filter(wave, has(wave.rest)).size() == 1)`,message="waves: rest: true takes whatever is left, so it stands in the last wave only; accepted: [{name: early, percent: 10}, {name: rest, rest: true}]"
+	// +kubebuilder:validation:XValidation:rule=`self.map(wave, has(wave.percent) ? wave.percent : 0).sum() <= 100`,message="waves: the percentages add up to more than 100; accepted: percent: 10 and percent: 90"
 	Waves []Wave `json:"waves"`
 	// limits over all waves. Not supported yet.
 	// +optional
@@ -88,6 +106,7 @@ type RolloutPolicySpec struct {
 	Calendars []string `json:"calendars,omitempty"`
 	// anyTime is true where no calendar restricts the rollout. Exactly one of calendars and anyTime is given.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule=`self`,message="spec.anyTime: false means nothing; accepted: anyTime: true"
 	AnyTime *bool `json:"anyTime,omitempty"`
 	// upgrade says how one workload cluster is upgraded.
 	// +optional
@@ -142,23 +161,37 @@ const (
 )
 
 // Target is what to upgrade to: exactly one of channel, revision and localPath, and what done means.
+//
+// +kubebuilder:validation:XValidation:rule=`[has(self.channel), has(self.revision), has(self.localPath)].filter(given, given).size() == 1`,message="target: exactly one of channel, revision and localPath is needed; accepted: channel: 1.33-classic/stable"
+// +kubebuilder:validation:XValidation:rule=`!has(self.refreshedAfter)`,message="target.refreshedAfter is not supported yet",fieldPath=".refreshedAfter",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`has(self.version) || !has(self.revision)`,message="target.version: required with revision, which does not tell its version; accepted: v1.33.9",fieldPath=".version",reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule=`has(self.version) || !has(self.localPath)`,message="target.version: required with localPath, which does not tell its version; accepted: v1.33.9",fieldPath=".version",reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule=`has(self.version) || !has(self.channel) || size(self.channel) == 0 || self.channel.matches('^[1-9][0-9]{0,2}[.][0-9]{1,3}([-/].*)?$')`,message="target.version: required with a channel whose track does not begin with a minor; accepted: v1.33.9",fieldPath=".version",reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule=`!has(self.version) || !has(self.channel) || !self.channel.matches('^[1-9][0-9]{0,2}[.][0-9]{1,3}([-/].*)?$') || (self.version + '.').startsWith('v' + self.channel.find('^[0-9]+[.][0-9]+') + '.')`,message="target.version: must be of the minor that the channel's track begins with; accepted with channel 1.33-classic/stable: v1.33.9",fieldPath=".version"
+// +kubebuilder:validation:XValidation:rule=`has(self.architecture) || !has(self.revision)`,message="target.architecture: required with revision, which is of one architecture; accepted: amd64, arm64",fieldPath=".architecture",reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule=`!has(self.architecture) || !has(self.channel)`,message="target.architecture: only with revision or localPath, for a channel serves every architecture; accepted: leave it out",fieldPath=".architecture",reason=FieldValueForbidden
 type Target struct {
 	// channel of the snap, such as 1.33-classic/stable.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:XValidation:rule=`size(self) > 0`,message="target.channel: must not be empty; accepted: 1.33-classic/stable"
+	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.matches('^[A-Za-z0-9][-A-Za-z0-9._]*(/[A-Za-z0-9][-A-Za-z0-9._]*){0,2}$')`,message="target.channel: must be a snap channel; accepted: 1.33-classic/stable"
 	Channel *string `json:"channel,omitempty"`
 	// revision of the snap, such as "640". It is of one architecture, which is given beside it, and of a version likewise.
 	// +optional
 	// +kubebuilder:validation:MaxLength=10
+	// +kubebuilder:validation:XValidation:rule=`self.matches('^[1-9][0-9]*$')`,message="target.revision: must be the number of a snap revision, in quotes; accepted: '640'"
 	Revision *string `json:"revision,omitempty"`
 	// localPath is the absolute path of a .snap that lies on every machine.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:XValidation:rule=`self.matches('^/[^=[:space:]]+$')`,message="target.localPath: must be an absolute path, without spaces and =; accepted: /var/snaps/k8s.snap"
 	LocalPath *string `json:"localPath,omitempty"`
 	// version is what done means, such as v1.33.9: a kubelet of this minor and not older. With a channel whose track begins
 	// with a minor it may be left out; then any kubelet of that minor will do.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule=`self.matches('^v[1-9][0-9]{0,2}[.][0-9]{1,3}([.][0-9]{1,4}(-[0-9A-Za-z][-0-9A-Za-z.]*)?)?$')`,message="target.version: must be a Kubernetes version; accepted: v1.33.9, v1.33"
 	Version string `json:"version,omitempty"`
 	// refreshedAfter makes a machine whose last refresh ended before it not done. Not supported yet.
 	// +optional
@@ -169,6 +202,7 @@ type Target struct {
 	// architecture of the machines, such as amd64; required with revision. Clusters of others are Ineligible.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule=`self.matches('^[a-z0-9]+$')`,message="target.architecture: must be an architecture as nodes report it; accepted: amd64, arm64"
 	Architecture string `json:"architecture,omitempty"`
 	// onMoved says what happens when a later machine ends on a version that no canary proved: Halt (default) or Continue.
 	// +optional
@@ -177,6 +211,13 @@ type Target struct {
 
 // ClusterSelection says which workload clusters: by labels of the clusters, of their management clusters or of both; or by
 // name; or all of them.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.selector) || has(self.managementClusterSelector) || has(self.names) || has(self.all)`,message="clusters: must say which; accepted: selector, managementClusterSelector, names, or all: true"
+// +kubebuilder:validation:XValidation:rule=`!has(self.names) || !(has(self.selector) || has(self.managementClusterSelector) || has(self.all))`,message="clusters.names: stands alone; accepted: names, or else selector, managementClusterSelector or all: true",fieldPath=".names"
+// +kubebuilder:validation:XValidation:rule=`!has(self.selector) || has(self.all) || (has(self.selector.matchLabels) && size(self.selector.matchLabels) > 0) || (has(self.selector.matchExpressions) && size(self.selector.matchExpressions) > 0)`,message="clusters.selector: is empty and would take every cluster; accepted: matchLabels: {tier: prod}, or all: true beside it",fieldPath=".selector"
+// +kubebuilder:validation:XValidation:rule=`!has(self.managementClusterSelector) || has(self.all) || (has(self.managementClusterSelector.matchLabels) && size(self.managementClusterSelector.matchLabels) > 0) || (has(self.managementClusterSelector.matchExpressions) && size(self.managementClusterSelector.matchExpressions) > 0)`,message="clusters.managementClusterSelector: is empty and would take every cluster; accepted: matchLabels: {region: eu}, or all: true beside it",fieldPath=".managementClusterSelector"
+// +kubebuilder:validation:XValidation:rule=`!has(self.all) || !(has(self.selector) && ((has(self.selector.matchLabels) && size(self.selector.matchLabels) > 0) || (has(self.selector.matchExpressions) && size(self.selector.matchExpressions) > 0)))`,message="clusters.all: contradicts selector; accepted: one of them",fieldPath=".all"
+// +kubebuilder:validation:XValidation:rule=`!has(self.all) || !(has(self.managementClusterSelector) && ((has(self.managementClusterSelector.matchLabels) && size(self.managementClusterSelector.matchLabels) > 0) || (has(self.managementClusterSelector.matchExpressions) && size(self.managementClusterSelector.matchExpressions) > 0)))`,message="clusters.all: contradicts managementClusterSelector; accepted: one of them",fieldPath=".all"
 type ClusterSelection struct {
 	// selector matches labels of WorkloadClusters. With managementClusterSelector both must match.
 	// +optional
@@ -189,25 +230,37 @@ type ClusterSelection struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=500
 	// +kubebuilder:validation:items:MaxLength=360
+	// +kubebuilder:validation:XValidation:rule=`size(self) > 0`,message="clusters.names: is empty and takes nothing; accepted: [mgmt-a/shop/eu-1]"
+	// +kubebuilder:validation:items:XValidation:rule=`self.matches('^[a-z0-9-]+(/[a-z0-9.-]+){2}$')`,message="clusters.names: each must be <management cluster>/<namespace>/<name>; accepted: mgmt-a/shop/eu-1"
 	Names []string `json:"names,omitempty"`
 	// all is true where every cluster is meant.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule=`self`,message="clusters.all: false means nothing; accepted: all: true, or leave it out"
 	All *bool `json:"all,omitempty"`
 }
 
 // Canaries says which clusters go first: exactly one of names, selector and none.
+//
+// +kubebuilder:validation:XValidation:rule=`[has(self.names), has(self.selector), has(self.none)].filter(given, given).size() == 1`,message="canaries: exactly one of names, selector and none is needed; accepted: names: [mgmt-a/shop/eu-1], or none: true"
+// +kubebuilder:validation:XValidation:rule=`!has(self.selector) || (has(self.selector.matchLabels) && size(self.selector.matchLabels) > 0) || (has(self.selector.matchExpressions) && size(self.selector.matchExpressions) > 0)`,message="canaries.selector: is empty and would take every cluster; accepted: matchLabels: {tier: canary}",fieldPath=".selector"
+// +kubebuilder:validation:XValidation:rule=`!has(self.soakDuration)`,message="canaries.soakDuration is not supported yet",fieldPath=".soakDuration",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.deadline)`,message="canaries.deadline is not supported yet",fieldPath=".deadline",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.approval)`,message="canaries.approval is not supported yet",fieldPath=".approval",reason=FieldValueForbidden
 type Canaries struct {
 	// names of clusters, as <management cluster>/<namespace>/<name>. One that is not selected by the policy is an error.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=100
 	// +kubebuilder:validation:items:MaxLength=360
+	// +kubebuilder:validation:XValidation:rule=`size(self) > 0`,message="canaries.names: is empty and takes nothing; accepted: [mgmt-a/shop/eu-1]"
+	// +kubebuilder:validation:items:XValidation:rule=`self.matches('^[a-z0-9-]+(/[a-z0-9.-]+){2}$')`,message="canaries.names: each must be <management cluster>/<namespace>/<name>; accepted: mgmt-a/shop/eu-1"
 	Names []string `json:"names,omitempty"`
 	// selector matches labels of WorkloadClusters among the selected ones.
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 	// none is true where no canary is wanted.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule=`self`,message="canaries.none: false means nothing; accepted: none: true, or names"
 	None *bool `json:"none,omitempty"`
 	// soakDuration the canaries stay healthy before the first wave. Not supported yet.
 	// +optional

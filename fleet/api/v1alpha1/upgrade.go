@@ -48,13 +48,16 @@ const (
 )
 
 // PolicyUpgrade says how one workload cluster is upgraded. What is left out has the slowest value.
+//
+// +kubebuilder:validation:XValidation:rule=`!has(self.singleControlPlane) || self.singleControlPlane != 'AllowMarked'`,message="upgrade.singleControlPlane: AllowMarked is not supported yet; accepted: Refuse, Allow",fieldPath=".singleControlPlane",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.progressDeadline)`,message="upgrade.progressDeadline is not supported yet",fieldPath=".progressDeadline",reason=FieldValueForbidden
 type PolicyUpgrade struct {
 	// order: ControlPlaneFirst (default), ControlPlaneOnly or WorkersOnly.
 	// +optional
 	Order Order `json:"order,omitempty"`
 	// maxConcurrentMachines bounds the workers in flight in one cluster. Default 1; the control plane is always one at a time.
 	// +optional
-	// +kubebuilder:validation:Maximum=1000
+	// +kubebuilder:validation:XValidation:rule=`self >= 1 && self <= 1000`,message="upgrade.maxConcurrentMachines: must be 1 to 1000; accepted: 1"
 	MaxConcurrentMachines *int32 `json:"maxConcurrentMachines,omitempty"`
 	// machine says how one machine is tried.
 	// +optional
@@ -68,19 +71,27 @@ type PolicyUpgrade struct {
 }
 
 // PolicyMachine says how one machine is tried.
+//
+// +kubebuilder:validation:XValidation:rule=`!has(self.expected)`,message="upgrade.machine.expected is not supported yet",fieldPath=".expected",reason=FieldValueForbidden
 type PolicyMachine struct {
 	// timeout of one attempt. Default 30m.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule=`self.matches('^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms))+$') && duration(self) > duration('0s')`,message="upgrade.machine.timeout: must be a duration above zero; accepted: 30m, 1h30m"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 	// expected duration of one attempt. Not supported yet.
 	// +optional
 	Expected *metav1.Duration `json:"expected,omitempty"`
 	// maxAttempts after which the machine is quarantined. Default 3.
 	// +optional
-	// +kubebuilder:validation:Maximum=10
+	// +kubebuilder:validation:XValidation:rule=`self >= 1 && self <= 10`,message="upgrade.machine.maxAttempts: must be 1 to 10; accepted: 3"
 	MaxAttempts *int32 `json:"maxAttempts,omitempty"`
 	// backoff before the next attempt. Default 1m.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule=`self.matches('^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms))+$') && duration(self) >= duration('0s')`,message="upgrade.machine.backoff: must be a duration; accepted: 1m, 90s"
 	Backoff *metav1.Duration `json:"backoff,omitempty"`
 }
 
