@@ -48,8 +48,9 @@ func Sent(o Observation, changeID string, err error, now time.Time) Step {
 		s := write(member.Patch{
 			o.Keys.Status: protocol.StatusInProgress, o.Keys.ChangeID: changeID, o.Keys.Release: nil,
 		})
-		s.Events = []member.Event{member.Normal(protocol.EventInProgress,
-			"Performing in place upgrade with "+o.Attempt.Target)}
+		began := member.Normal(protocol.EventInProgress, "Performing in place upgrade with "+o.Attempt.Target)
+		began.Action = attemptAction(o.Attempt)
+		s.Events = []member.Event{began}
 		return s
 	case k8sd.IsNotSent(err), k8sd.IsRejected(err):
 		return o.fail(now, err.Error())

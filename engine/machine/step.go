@@ -4,6 +4,7 @@
 package machine
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/windlass-dev/windlass/engine/member"
@@ -70,10 +71,14 @@ func (o Observation) failed(now time.Time, a protocol.Attempt, why string, p mem
 	p[o.Keys.LastFailed] = protocol.FormatFailedAt(now)
 	p[protocol.AttemptKey] = a.Format()
 	s := write(p)
-	s.Events = []member.Event{member.Warning(protocol.EventFailed,
-		"Failed to perform in place upgrade with "+a.Target+": "+why)}
+	failure := member.Warning(protocol.EventFailed, "Failed to perform in place upgrade with "+a.Target+": "+why)
+	failure.Action = attemptAction(a)
+	s.Events = []member.Event{failure}
 	return s
 }
+
+// attemptAction keeps the events of each attempt: they differ in nothing else that the API compares.
+func attemptAction(a protocol.Attempt) string { return fmt.Sprintf("Attempt-%d", a.Count) }
 
 // forget drops the change of a failed attempt, so that the next one can be sent.
 func (o Observation) forget() Step {

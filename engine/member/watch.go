@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/windlass-dev/windlass/engine/capi"
@@ -29,6 +30,10 @@ type Event struct {
 	Type string
 	// Reason is one of the protocol's, Note says it for people.
 	Reason, Note string
+	// Action and Machine tell events of one reason apart: the API takes those that differ in the note alone for
+	// repetitions and keeps the first. Empty: "InPlaceUpgrade", and no machine.
+	Action  string
+	Machine string
 }
 
 // Normal returns an event that is as it should be.
@@ -42,8 +47,8 @@ func Warning(reason, note string) Event {
 }
 
 const (
-	// eventAction is the action of all events.
-	eventAction = "InPlaceUpgrade"
+	// defaultAction is the action of events that name none.
+	defaultAction = "InPlaceUpgrade"
 	// maxNote is what the API server accepts of a note.
 	maxNote = 1024
 )
@@ -56,8 +61,23 @@ func (m Member) Record(gvk schema.GroupVersionKind, about capi.Meta, happened ..
 	o.SetUID(about.UID)
 	o.SetResourceVersion(about.ResourceVersion)
 	for _, e := range happened {
-		m.Events.Eventf(o, nil, e.Type, e.Reason, eventAction, "%s", truncated(e.Note))
+		action := e.Action
+		if action == "" {
+			action = defaultAction
+		}
+		m.Events.Eventf(o, m.related(about.Namespace, e.Machine), e.Type, e.Reason, action, "%s", truncated(e.Note))
 	}
+}
+
+// related names the machine that an event of an owner is about, nil where there is none.
+func (m Member) related(namespace, machine string) runtime.Object {
+	if machine == "" {
+		return nil
+	}
+	o := capi.Object(m.Kinds.Machine)
+	o.SetNamespace(namespace)
+	o.SetName(machine)
+	return o
 }
 
 func truncated(note string) string {

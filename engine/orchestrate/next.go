@@ -113,7 +113,7 @@ func invalid(o Observation, _ time.Time) (Step, bool) {
 	if o.Marks.Status == protocol.StatusFailed {
 		return wait(Invalid, "%s", err), true
 	}
-	return o.fail("In-place upgrade failed: " + err.Error()), true
+	return o.fail("In-place upgrade failed: "+err.Error(), ""), true
 }
 
 func failed(o Observation, _ time.Time) (Step, bool) {
@@ -124,7 +124,7 @@ func failed(o Observation, _ time.Time) (Step, bool) {
 		if o.Marks.Status == protocol.StatusFailed {
 			return wait(MachineQuarantined, "machine %s: %s", m.Name, m.Attempt.LastError), true
 		}
-		return o.fail(fmt.Sprintf("In-place upgrade failed for machine %q.", m.Name)), true
+		return o.fail(fmt.Sprintf("In-place upgrade failed for machine %q.", m.Name), m.Name), true
 	}
 	return Step{}, false
 }

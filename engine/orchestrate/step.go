@@ -83,12 +83,11 @@ func unprogress(o Observation, _ time.Time) (Step, bool) {
 
 // begin marks a machine, and the owner as being at work.
 func (o Observation) begin(m Machine) Step {
+	began := member.Normal(protocol.EventInProgress, fmt.Sprintf("Machine %q is upgrading to %q", m.Name, o.Marks.To))
+	began.Action, began.Machine = "BeginMachine", m.Name
 	return Step{
 		Action: Begin, Machine: m.Name, Patch: o.mark(m), OwnerPatch: o.inProgress(),
-		Events: []member.Event{
-			member.Normal(protocol.EventInProgress, fmt.Sprintf("Machine %q is upgrading to %q", m.Name, o.Marks.To)),
-			o.atWork(m.Name),
-		},
+		Events: []member.Event{began, atWork(m.Name)},
 	}
 }
 
@@ -136,14 +135,16 @@ func (o Observation) inProgress() member.Patch {
 
 // show marks the owner as being at work where a crash came between a machine's mark and the owner's.
 func (o Observation) show(machine string) Step {
-	return Step{Action: WriteOwner, Patch: o.inProgress(), Events: []member.Event{o.atWork(machine)}}
+	return Step{Action: WriteOwner, Patch: o.inProgress(), Events: []member.Event{atWork(machine)}}
 }
 
-func (o Observation) fail(note string) Step {
+func (o Observation) fail(note, machine string) Step {
+	e := member.Warning(protocol.EventFailed, note)
+	e.Machine = machine
 	return Step{
 		Action: WriteOwner,
 		Patch:  member.Patch{o.Keys.Status: protocol.StatusFailed, o.Keys.Release: nil},
-		Events: []member.Event{member.Warning(protocol.EventFailed, note)},
+		Events: []member.Event{e},
 	}
 }
 
@@ -157,8 +158,10 @@ func (o Observation) finish() Step {
 	}
 }
 
-func (o Observation) atWork(machine string) member.Event {
-	return member.Normal(protocol.EventInProgress, fmt.Sprintf("In-place upgrade is in-progress for %q", machine))
+func atWork(machine string) member.Event {
+	e := member.Normal(protocol.EventInProgress, fmt.Sprintf("In-place upgrade is in-progress for %q", machine))
+	e.Machine = machine
+	return e
 }
 
 func (o Observation) planText() string {
