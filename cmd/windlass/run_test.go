@@ -161,10 +161,14 @@ func TestExitCodesTellErrorsFromFindings(t *testing.T) {
 		code int
 		says string
 	}{
-		"a report of trouble is no error":    {[]string{"status"}, exitOK, ""},
-		"trouble that was asked about":       {[]string{"status", "--fail-on=halted"}, exitFinding, "halted: rollout k8s-1-33-7xk2p"},
-		"no such trouble":                    {[]string{"status", "--fail-on=unreachable"}, exitOK, ""},
-		"a trouble that is none":             {[]string{"status", "--fail-on=halt"}, exitError, "halted, failed, stalled, unreachable"},
+		"a report of trouble is no error": {[]string{"status"}, exitOK, ""},
+		"trouble that was asked about": {
+			[]string{"status", "--fail-on=halted"}, exitFinding, "halted: rollout k8s-1-33-7xk2p",
+		},
+		"no such trouble": {[]string{"status", "--fail-on=unreachable"}, exitOK, ""},
+		"a trouble that is none": {
+			[]string{"status", "--fail-on=halt"}, exitError, "halted, failed, stalled, unreachable",
+		},
 		"a mistyped policy":                  {[]string{"status", "k8s-1-3"}, exitError, `did you mean "k8s-1-33"?`},
 		"a mistyped policy to watch":         {[]string{"watch", "k8s-1-3"}, exitError, `did you mean "k8s-1-33"?`},
 		"two policies":                       {[]string{"status", "a", "b"}, exitError, "give one, or none for all"},

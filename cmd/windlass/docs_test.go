@@ -1,0 +1,199 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/windlass-dev/windlass/cmd/windlass/report"
+	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
+	"github.com/windlass-dev/windlass/policy"
+)
+
+const repository = "../.."
+
+func page(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(repository, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// sources parses the Go files of a tree, without tests.
+func sources(t *testing.T, tree string) []*ast.File {
+	t.Helper()
+	var files []*ast.File
+	err := filepath.WalkDir(filepath.Join(repository, tree), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		files = append(files, file)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// constants are the string constants of a tree by name; one without a literal has an empty value.
+func constants(files []*ast.File, wanted func(name, kind string) bool) map[string]string {
+	found := map[string]string{}
+	for _, file := range files {
+		for _, d := range file.Decls {
+			group, is := d.(*ast.GenDecl)
+			if !is || group.Tok != token.CONST {
+				continue
+			}
+			for _, s := range group.Specs {
+				spec := s.(*ast.ValueSpec)
+				kind, _ := spec.Type.(*ast.Ident)
+				if kind == nil {
+					kind = &ast.Ident{}
+				}
+				for i, name := range spec.Names {
+					if !wanted(name.Name, kind.Name) || i >= len(spec.Values) {
+						continue
+					}
+					found[name.Name] = ""
+					if literal, is := spec.Values[i].(*ast.BasicLit); is {
+						found[name.Name], _ = strconv.Unquote(literal.Value)
+					}
+				}
+			}
+		}
+	}
+	return found
+}
+
+// written are the reasons that the code can write: those of the decisions, and those of the API that are referred to.
+func written(t *testing.T) map[string]bool {
+	t.Helper()
+	words := map[string]bool{}
+	trees := append(sources(t, "policy"), sources(t, "fleet")...)
+	for name, value := range constants(trees, func(n, _ string) bool { return strings.HasPrefix(n, "Reason") }) {
+		if value == "" {
+			value = strings.TrimPrefix(name, "Reason")
+		}
+		words[value] = true
+	}
+	ofAPI := constants(sources(t, "fleet/api"), func(n, _ string) bool { return strings.HasSuffix(n, "Reason") })
+	for _, file := range trees {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if use, is := n.(*ast.SelectorExpr); is && ofAPI[use.Sel.Name] != "" {
+				words[ofAPI[use.Sel.Name]] = true
+			}
+			return true
+		})
+	}
+	return words
+}
+
+// explained are the first two cells of the rows of docs/status.md that explain a reason.
+func explained(t *testing.T) map[string]string {
+	t.Helper()
+	_, reasons, found := strings.Cut(page(t, "docs/status.md"), "## Reasons of a ManagementCluster")
+	if !found {
+		t.Fatal("docs/status.md has no reasons")
+	}
+	rows := map[string]string{}
+	row := regexp.MustCompile("(?m)^\\| `([A-Za-z]+)` \\| ?([a-z]*) ?\\|")
+	for _, row := range row.FindAllStringSubmatch(reasons, -1) {
+		rows[row[1]] = row[2]
+	}
+	return rows
+}
+
+func TestEveryReasonIsExplainedAndNoOther(t *testing.T) {
+	want, got := map[string]bool{}, map[string]bool{}
+	for word := range written(t) {
+		want[word] = true
+	}
+	for word := range explained(t) {
+		got[word] = true
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("reasons (-in the code +in docs/status.md):\n%s", diff)
+	}
+}
+
+func TestTheReasonsThatNeedAnActAreMarkedSo(t *testing.T) {
+	for word, until := range explained(t) {
+		if policy.NeedsAct(word) && until != "act" {
+			t.Errorf("docs/status.md: %s is until %q, and nothing moves until a person acts", word, until)
+		}
+	}
+}
+
+func TestEveryStateOfAMachineIsExplained(t *testing.T) {
+	states := constants(sources(t, "engine/protocol"), func(_, kind string) bool { return kind == "State" })
+	words := []string{report.MachineDone, report.MachineQuarantined, report.MachineWaiting, report.MachineUnknown}
+	for _, value := range states {
+		words = append(words, value)
+	}
+	text := page(t, "docs/status.md")
+	for _, word := range words {
+		if !strings.Contains(text, "| `"+word+"` |") {
+			t.Errorf("docs/status.md does not explain the state %s", word)
+		}
+	}
+}
+
+func TestEveryFieldOfTheReportIsDocumented(t *testing.T) {
+	text := page(t, "docs/cli.md")
+	seen := map[reflect.Type]bool{}
+	var visit func(reflect.Type)
+	visit = func(kind reflect.Type) {
+		for kind.Kind() == reflect.Pointer || kind.Kind() == reflect.Slice {
+			kind = kind.Elem()
+		}
+		if kind.Kind() != reflect.Struct || seen[kind] || !strings.HasSuffix(kind.PkgPath(), "/cmd/windlass/report") {
+			return
+		}
+		seen[kind] = true
+		for i := range kind.NumField() {
+			name, _, _ := strings.Cut(kind.Field(i).Tag.Get("json"), ",")
+			if !strings.Contains(text, "`"+name+"`") && !strings.Contains(text, "`"+name+":") {
+				t.Errorf("docs/cli.md does not say what %s.%s is", kind.Name(), name)
+			}
+			visit(kind.Field(i).Type)
+		}
+	}
+	visit(reflect.TypeFor[report.Report]())
+}
+
+func TestThePolicyOfTheReadmeIsOne(t *testing.T) {
+	_, text, _ := strings.Cut(page(t, "README.md"), "```yaml\n")
+	text, _, _ = strings.Cut(text, "```")
+	var p fleetv1.RolloutPolicy
+	if err := yaml.UnmarshalStrict([]byte(text), &p); err != nil || p.Name == "" || len(p.Spec.Waves) == 0 {
+		t.Errorf("%v in\n%s", err, text)
+	}
+}
+
+func TestLinksLeadSomewhere(t *testing.T) {
+	for _, from := range []string{"README.md", "docs/README.md", "docs/concepts.md", "docs/cli.md", "docs/status.md"} {
+		for _, link := range regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`).FindAllStringSubmatch(page(t, from), -1) {
+			if _, err := os.Stat(filepath.Join(repository, filepath.Dir(from), link[1])); err != nil {
+				t.Errorf("%s links to %s: %v", from, link[1], err)
+			}
+		}
+	}
+}
