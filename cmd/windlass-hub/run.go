@@ -9,7 +9,9 @@ import (
 	"os"
 
 	"github.com/hashicorp/go-multierror"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -24,13 +26,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
-
-	corev1 "k8s.io/api/core/v1"
+	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
 	"github.com/windlass-dev/windlass/fleet/inventory"
 	"github.com/windlass-dev/windlass/fleet/lease"
 	"github.com/windlass-dev/windlass/fleet/member"
+	"github.com/windlass-dev/windlass/fleet/pace"
 	"github.com/windlass-dev/windlass/fleet/rollout"
 	"github.com/windlass-dev/windlass/fleet/upgrade"
 )
@@ -82,11 +84,16 @@ func controllers(ctx context.Context, mgr mcmanager.Manager, members *member.Pro
 		(&member.Reconciler{
 			Hub: hub, Live: live, Provider: members, Clock: now, ProbeInterval: o.probeInterval,
 		}).Setup(local),
-		(&inventory.Reconciler{Hub: hub, Members: members, Clock: now}).Setup(ctx, mgr),
+		(&inventory.Reconciler{
+			Hub: hub, Members: members, Clock: now, Pace: &pace.Pace[mcreconcile.Request]{Clock: now},
+		}).Setup(ctx, mgr),
 		(&rollout.PolicyReconciler{Hub: hub, Live: live, Clock: now}).Setup(local),
-		(&rollout.Reconciler{Hub: hub, Live: live, Clock: now, MayWrite: mayWrite}).Setup(local),
+		(&rollout.Reconciler{
+			Hub: hub, Live: live, Clock: now, MayWrite: mayWrite, Pace: &pace.Pace[types.UID]{Clock: now},
+		}).Setup(local),
 		(&upgrade.Reconciler{
 			Hub: hub, Members: members, Clock: now, HubID: o.hubID, MayWrite: mayWrite,
+			Pace: &pace.Pace[types.UID]{Clock: now},
 		}).Setup(ctx, mgr),
 		mgr.Add(&engines{members: members, mayWrite: mayWrite, namespace: o.engineNamespace, hubID: o.hubID}),
 	)

@@ -7,8 +7,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"sync"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,10 +20,8 @@ import (
 
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
 	"github.com/windlass-dev/windlass/fleet/member"
+	"github.com/windlass-dev/windlass/fleet/pace"
 )
-
-// pace is the least time between two writes of one WorkloadCluster: a burst of events of its machines is one write.
-const pace = time.Second
 
 // Reconciler keeps the WorkloadCluster of one Cluster of one member.
 //
@@ -37,13 +33,13 @@ type Reconciler struct {
 	Members *member.Provider
 	Clock   clock.PassiveClock
 
-	mu    sync.Mutex
-	wrote map[mcreconcile.Request]time.Time
+	// Pace of writes.
+	Pace *pace.Pace[mcreconcile.Request]
 }
 
 // Reconcile records what the member shows. A member that does not answer changes nothing: silence is not absence.
 func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (reconcile.Result, error) {
-	if wait := r.early(req); wait > 0 {
+	if wait := r.Pace.Wait(req); wait > 0 {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
 	m, engaged := r.Members.Member(req.ClusterName)
@@ -66,7 +62,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	}
 	wrote, err := r.record(ctx, mc, w)
 	if wrote {
-		r.mark(req)
+		r.Pace.Wrote(req)
 	}
 	return reconcile.Result{}, err
 }
@@ -141,30 +137,6 @@ func (r *Reconciler) forget(ctx context.Context, mc *fleetv1.ManagementCluster, 
 		}
 	}
 	return nil
-}
-
-// early tells how long to wait until this cluster may be written again.
-func (r *Reconciler) early(req mcreconcile.Request) time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	last, found := r.wrote[req]
-	if !found {
-		return 0
-	}
-	wait := pace - r.Clock.Since(last)
-	if wait <= 0 {
-		delete(r.wrote, req)
-	}
-	return wait
-}
-
-func (r *Reconciler) mark(req mcreconcile.Request) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.wrote == nil {
-		r.wrote = map[mcreconcile.Request]time.Time{}
-	}
-	r.wrote[req] = r.Clock.Now()
 }
 
 // unpruned keeps GitOps tools from removing what no Git repository holds.

@@ -21,6 +21,7 @@ import (
 
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
 	"github.com/windlass-dev/windlass/fleet/observe"
+	"github.com/windlass-dev/windlass/fleet/pace"
 	"github.com/windlass-dev/windlass/fleet/report"
 	"github.com/windlass-dev/windlass/policy"
 )
@@ -45,6 +46,8 @@ type Reconciler struct {
 	Clock clock.PassiveClock
 	// MayWrite refuses starts of a hub that may no longer lead.
 	MayWrite func() error
+	// Pace of status writes.
+	Pace *pace.Pace[types.UID]
 
 	fresh freshness
 }
@@ -68,17 +71,25 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 			return reconcile.Result{}, err // the event of what was written goes on
 		}
 	}
-	now := r.Clock.Now()
-	f := observe.Fleet(h)
+	return r.decide(ctx, h)
+}
+
+// decide decides, writes the intents that change, and reports.
+func (r *Reconciler) decide(ctx context.Context, h observe.Hub) (reconcile.Result, error) {
+	ro, now, f := h.Rollout, r.Clock.Now(), observe.Fleet(h)
 	d := policy.Decide(f, now)
-	err = r.drive(ctx, h, d)
+	err := r.drive(ctx, h, d)
 	if apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: behind}, nil // decided on an object that has changed since
 	}
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if err := r.write(ctx, ro, report.Rollout(ro, f, d, now)); err != nil {
+	status := report.Rollout(ro, f, d, now)
+	if wait := r.Pace.Wait(ro.UID); wait > 0 && status.Phase == ro.Status.Phase && status.Wave == ro.Status.Wave {
+		return reconcile.Result{RequeueAfter: wait}, nil // details can wait a moment; intents did not
+	}
+	if err := r.write(ctx, ro, status); err != nil {
 		return reconcile.Result{}, err
 	}
 	if !ro.DeletionTimestamp.IsZero() {
@@ -127,6 +138,7 @@ func (r *Reconciler) write(ctx context.Context, ro *fleetv1.Rollout, s fleetv1.R
 	if err := r.Hub.Status().Patch(ctx, ro, client.MergeFrom(base)); err != nil {
 		return fmt.Errorf("writing the status of Rollout %s: %w", ro.Name, err)
 	}
+	r.Pace.Wrote(ro.UID)
 	return nil
 }
 

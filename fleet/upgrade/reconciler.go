@@ -25,6 +25,7 @@ import (
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
 	"github.com/windlass-dev/windlass/fleet/drive"
 	"github.com/windlass-dev/windlass/fleet/member"
+	"github.com/windlass-dev/windlass/fleet/pace"
 	"github.com/windlass-dev/windlass/fleet/report"
 	"github.com/windlass-dev/windlass/policy"
 	"github.com/windlass-dev/windlass/policy/cluster"
@@ -43,6 +44,8 @@ type Reconciler struct {
 	HubID string
 	// MayWrite refuses writes of a hub that may no longer lead.
 	MayWrite func() error
+	// Pace of status writes.
+	Pace *pace.Pace[types.UID]
 }
 
 // again is how soon to look once more after a write met an object that had changed, or changed nothing that would wake
@@ -67,6 +70,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	}
 	// The intent is on the hub already; what is about to be done is reported first, so that a crash in between is
 	// visible and the step is taken again.
+	if wait := r.Pace.Wait(cu.UID); wait > 0 && minor(cu, l.Step) {
+		return reconcile.Result{RequeueAfter: wait}, nil
+	}
 	err = r.write(ctx, cu, l)
 	if apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: again}, nil // the cache is behind our own last write
@@ -75,6 +81,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 		return reconcile.Result{}, err
 	}
 	return r.act(ctx, l.Step, s, d)
+}
+
+// minor: nothing is to be done and the phase stays, so that only details of a status change, which can wait a moment.
+func minor(cu *fleetv1.ClusterUpgrade, step cluster.Step) bool {
+	return step.Action == cluster.None && fleetv1.UpgradePhase(step.Phase) == cu.Status.Phase
 }
 
 // look reads the member and decides.
@@ -149,6 +160,7 @@ func (r *Reconciler) write(ctx context.Context, cu *fleetv1.ClusterUpgrade, l re
 	if err := r.Hub.Status().Patch(ctx, cu, patch); err != nil {
 		return fmt.Errorf("writing the status of ClusterUpgrade %s: %w", cu.Name, err)
 	}
+	r.Pace.Wrote(cu.UID)
 	return nil
 }
 

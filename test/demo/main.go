@@ -59,7 +59,7 @@ func demo(ctx context.Context, out io.Writer) error {
 	if err := apply(ctx, f); err != nil {
 		return err
 	}
-	say("`windlass watch %s`:\n", policyName)
+	say("`windlass watch --until-done %s`, which ends with the report of `windlass status`:\n", policyName)
 	watching, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	err = live.Watch(watching, f.Hub, live.Options{
@@ -68,12 +68,8 @@ func demo(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return errors.Join(err, logs(out, f))
 	}
-	say("\n`windlass status %s`:\n", policyName)
 	r, err := status(ctx, f)
 	if err != nil {
-		return err
-	}
-	if err := r.Table(out); err != nil {
 		return err
 	}
 	if err := judge(f, w, r); err != nil {
@@ -99,7 +95,7 @@ func script(f *fleet.Fleet) error {
 - Download snap "k8s" (3621) from channel "1.33-classic/stable" (unexpected EOF)`), k8sd.Done(refreshTakes))
 }
 
-// status is what `windlass status` shows.
+// status is what `windlass status` shows, to be judged.
 func status(ctx context.Context, f *fleet.Fleet) (report.Report, error) {
 	in, err := report.Load(ctx, f.Hub, env.HubNamespace)
 	if err != nil {
