@@ -1,0 +1,94 @@
+# SPDX-FileCopyrightText: The Windlass Authors
+# SPDX-License-Identifier: Apache-2.0
+
+MAKEFLAGS += --warn-undefined-variables --no-builtin-rules
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.DEFAULT_GOAL := help
+
+# The tools' versions are those of the nested module test/tools.
+BIN := $(CURDIR)/bin
+TOOLS := $(BIN)/tools
+CONTROLLER_GEN := $(TOOLS)/controller-gen
+GOLANGCI_LINT := $(TOOLS)/golangci-lint
+MODULES := . test/binaries test/tools
+
+.PHONY: help
+help: ## Show the targets.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: generate
+generate: $(CONTROLLER_GEN) ## Generate deep copies, CRDs and the hub's role from the Go types and their markers.
+	$(CONTROLLER_GEN) object:headerFile=test/tools/boilerplate.go.txt paths=./fleet/api/...
+	$(CONTROLLER_GEN) crd paths=./fleet/api/... output:crd:dir=config/crd/bases
+	$(CONTROLLER_GEN) rbac:roleName=windlass-hub paths=./fleet/... output:rbac:dir=config/rbac
+
+.PHONY: build
+build: ## Build the three programs into bin/.
+	go build -o $(BIN)/ ./cmd/...
+
+.PHONY: test
+test: binaries ## Run the unit, architecture and integration tests, and print what ran.
+	@go run ./test/summary -timeout 25m ./...
+
+.PHONY: demo
+demo: binaries ## Upgrade six clusters in two management clusters before your eyes.
+	@go run ./test/demo
+
+.PHONY: tour
+tour: binaries ## See what the hub's API server accepts, what it refuses, and in which words.
+	@go run ./test/tour
+
+.PHONY: bench
+bench: ## Run the benchmarks of the decisions and of the engine.
+	go test -run '^$$' -bench . -benchmem ./policy/... ./engine/... ./fleet/...
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) ## Run the linters of .golangci.yml.
+	$(GOLANGCI_LINT) run ./...
+
+.PHONY: verify
+verify: verify-format verify-tidy verify-generate lint ## Check that generated files, modules and formatting are current, and lint.
+
+.PHONY: verify-format
+verify-format:
+	@unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do [ -e "$$f" ] && echo "$$f"; done))
+	if [ -n "$$unformatted" ]; then printf 'gofmt would change:\n%s\n' "$$unformatted"; exit 1; fi
+	go vet ./...
+
+.PHONY: verify-tidy
+verify-tidy:
+	@for module in $(MODULES); do
+		echo "go mod tidy -diff in $$module"
+		(cd "$$module" && go mod tidy -diff)
+	done
+
+# A copy of the tree is generated anew: what differs then is stale here.
+.PHONY: verify-generate
+verify-generate: $(CONTROLLER_GEN)
+	@scratch=$$(mktemp -d)
+	trap 'rm -rf "$$scratch"' EXIT
+	cp -r --parents Makefile go.mod go.sum config engine fleet policy test/tools "$$scratch/"
+	$(MAKE) --no-print-directory -C "$$scratch" generate TOOLS=$(TOOLS)
+	diff -ru config "$$scratch/config"
+	diff -ru fleet "$$scratch/fleet"
+	echo "generated files are current"
+
+.PHONY: clean
+clean: ## Remove what was built, but for bin/k8s, which takes ten minutes.
+	rm -rf $(TOOLS) $(BIN)/windlass $(BIN)/windlass-hub $(BIN)/windlass-engine .demo
+
+# The API servers of the tests and the demo: found, or built once.
+.PHONY: binaries
+binaries:
+	@go run ./test/env/cmd/binaries > /dev/null
+
+$(CONTROLLER_GEN): test/tools/go.mod test/tools/go.sum
+	go build -C test/tools -o $@ sigs.k8s.io/controller-tools/cmd/controller-gen
+
+$(GOLANGCI_LINT): test/tools/go.mod test/tools/go.sum
+	@echo "building golangci-lint: some minutes, once"
+	go build -C test/tools -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
