@@ -7,16 +7,17 @@ package fleet
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
@@ -40,13 +41,15 @@ type Fleet struct {
 	World   *env.World
 	Server  *env.Server
 	Members map[string]*env.Management
-	// Clusters by path: "<member>/<namespace>/<name>".
-	Clusters map[string]*env.Cluster
 	// Hub is the administrator's client of the hub; it can watch.
 	Hub client.WithWatch
 
 	hub, engine string // paths of the programs
 	running     *env.Program
+	watching    map[string]client.WithWatch // by member
+
+	mu       sync.Mutex
+	clusters map[string]*env.Cluster // by path: "<member>/<namespace>/<name>"
 }
 
 // Start makes the world and the members' clusters, builds the programs, and starts the engines of members whose engine is
@@ -56,7 +59,10 @@ func Start(ctx context.Context, log io.Writer, members ...Member) (*Fleet, error
 	if err != nil {
 		return nil, err
 	}
-	f := &Fleet{World: w, Members: map[string]*env.Management{}, Clusters: map[string]*env.Cluster{}}
+	f := &Fleet{
+		World: w, Members: map[string]*env.Management{}, watching: map[string]client.WithWatch{},
+		clusters: map[string]*env.Cluster{},
+	}
 	if err := f.start(ctx, members); err != nil {
 		_ = w.Close() // the first error says more
 		return nil, err
@@ -82,11 +88,14 @@ func (f *Fleet) start(ctx context.Context, members []Member) error {
 		return err
 	}
 	var err error
-	if f.Hub, err = watching(f.Server); err != nil {
+	if f.Hub, err = watching(f.Server, fleetv1.AddToScheme); err != nil {
 		return err
 	}
 	for i, m := range members {
 		f.Members[m.Name] = servers[i]
+		if f.watching[m.Name], err = watching(servers[i].Server, clusterv1.AddToScheme); err != nil {
+			return err
+		}
 		if err := f.populate(ctx, m); err != nil {
 			return err
 		}
@@ -94,12 +103,12 @@ func (f *Fleet) start(ctx context.Context, members []Member) error {
 	return nil
 }
 
-func watching(s *env.Server) (client.WithWatch, error) {
+func watching(s *env.Server, add func(*runtime.Scheme) error) (client.WithWatch, error) {
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
 		return nil, err
 	}
-	if err := fleetv1.AddToScheme(scheme); err != nil {
+	if err := add(scheme); err != nil {
 		return nil, err
 	}
 	return client.NewWithWatch(s.Config, client.Options{Scheme: scheme})
@@ -108,11 +117,9 @@ func watching(s *env.Server) (client.WithWatch, error) {
 // populate makes the clusters of a member, starts its engine and registers it.
 func (f *Fleet) populate(ctx context.Context, m Member) error {
 	for _, spec := range m.Clusters {
-		c, err := f.Members[m.Name].Cluster(ctx, spec)
-		if err != nil {
+		if _, err := f.AddCluster(ctx, m.Name, spec); err != nil {
 			return err
 		}
-		f.Clusters[m.Name+"/"+spec.Namespace()+"/"+spec.Name()] = c
 	}
 	if m.Engine == fleetv1.EngineAgent {
 		kubeconfig, err := f.kubeconfig(f.Members[m.Name].Server)
@@ -170,12 +177,3 @@ func (f *Fleet) KillHub() { f.running.Kill() }
 
 // Close ends everything.
 func (f *Fleet) Close() error { return f.World.Close() }
-
-// Node is the simulator's name for the node of a machine of a cluster.
-func (f *Fleet) Node(path, machine string) (string, error) {
-	c, found := f.Clusters[path]
-	if !found {
-		return "", fmt.Errorf("there is no cluster %s", path)
-	}
-	return c.Node(machine), nil
-}

@@ -9,12 +9,13 @@ import (
 	"slices"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/windlass-dev/windlass/engine/protocol"
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
+	"github.com/windlass-dev/windlass/fleet/rollout"
 	"github.com/windlass-dev/windlass/policy"
 )
 
@@ -22,10 +23,11 @@ import (
 // a cluster beside a canary that has not succeeded, two control plane machines of one cluster in flight, more clusters
 // in flight than a wave allows.
 type Witness struct {
-	limits map[string]int // clusters in flight at once, by wave
+	limits   map[string]int // clusters in flight at once, by wave
+	policies []string       // whose ClusterUpgrades are looked at; empty: all
 
 	mu       sync.Mutex
-	upgrades map[string]*fleetv1.ClusterUpgrade
+	upgrades map[types.UID]*fleetv1.ClusterUpgrade
 	inFlight map[string]map[string]bool // control plane machines in flight, by cluster
 	broken   []string
 	// most clusters in flight at once, by wave: a witness that saw nothing proves nothing.
@@ -33,47 +35,49 @@ type Witness struct {
 	ran  []string // clusters in the order in which they began
 }
 
-// Watch starts a witness. It ends with ctx.
-func (f *Fleet) Watch(ctx context.Context, limits map[string]int) (*Witness, error) {
+// Watch starts a witness of the ClusterUpgrades of some policies, all when none is named, and of all machines. The limits
+// are the clusters that may be in flight at once, by wave. It ends with ctx.
+func (f *Fleet) Watch(ctx context.Context, limits map[string]int, policies ...string) (*Witness, error) {
 	w := &Witness{
-		limits: limits, upgrades: map[string]*fleetv1.ClusterUpgrade{}, inFlight: map[string]map[string]bool{},
-		most: map[string]int{},
+		limits: limits, policies: policies, upgrades: map[types.UID]*fleetv1.ClusterUpgrade{},
+		inFlight: map[string]map[string]bool{}, most: map[string]int{},
 	}
 	events, err := f.Hub.Watch(ctx, &fleetv1.ClusterUpgradeList{})
 	if err != nil {
 		return nil, err
 	}
-	go w.follow(events, w.upgrade)
-	for name, m := range f.Members {
-		scheme := m.Client.Scheme()
-		c, err := client.NewWithWatch(m.Config, client.Options{Scheme: scheme})
-		if err != nil {
-			return nil, err
-		}
+	go w.follow(ctx, events, w.upgrade)
+	for name, c := range f.watching {
 		events, err := c.Watch(ctx, &clusterv1.MachineList{})
 		if err != nil {
 			return nil, err
 		}
-		go w.follow(events, func(o client.Object) { w.machine(name, o) })
+		go w.follow(ctx, events, func(e watch.Event) { w.machine(name, e) })
 	}
 	return w, nil
 }
 
-func (w *Witness) follow(events watch.Interface, see func(client.Object)) {
-	for e := range events.ResultChan() {
-		o, ok := e.Object.(client.Object)
-		if !ok || e.Type == watch.Bookmark || e.Type == watch.Error {
-			see = nil
-		}
-		w.mu.Lock()
-		if see == nil {
-			w.say("a watch broke: %v", e.Object)
-		} else {
-			see(o)
-		}
-		w.mu.Unlock()
-		if see == nil {
+// follow calls see, with mu held, for each event. A watch that ends before ctx has missed something.
+func (w *Witness) follow(ctx context.Context, events watch.Interface, see func(watch.Event)) {
+	defer events.Stop()
+	for {
+		select {
+		case <-ctx.Done():
 			return
+		case e, open := <-events.ResultChan():
+			if ctx.Err() != nil {
+				return
+			}
+			w.mu.Lock()
+			switch {
+			case !open, e.Type == watch.Error:
+				w.say("a watch broke: %v", e.Object)
+				w.mu.Unlock()
+				return
+			default:
+				see(e)
+			}
+			w.mu.Unlock()
 		}
 	}
 }
@@ -83,28 +87,32 @@ func (w *Witness) say(format string, args ...any) {
 }
 
 // upgrade is called with mu held.
-func (w *Witness) upgrade(o client.Object) {
-	cu, ok := o.(*fleetv1.ClusterUpgrade)
-	if !ok {
+func (w *Witness) upgrade(e watch.Event) {
+	cu, ok := e.Object.(*fleetv1.ClusterUpgrade)
+	if !ok || len(w.policies) > 0 && !slices.Contains(w.policies, cu.Labels[rollout.PolicyLabel]) {
 		return
 	}
-	if before := w.upgrades[cu.Name]; runs(cu) && (before == nil || !runs(before)) {
+	if before := w.upgrades[cu.UID]; runs(cu) && (before == nil || !runs(before)) {
 		w.ran = append(w.ran, cu.Path())
 	}
-	w.upgrades[cu.Name] = cu
+	w.upgrades[cu.UID] = cu
+	if e.Type == watch.Deleted {
+		delete(w.upgrades, cu.UID)
+	}
 	active := map[string]int{}
 	for _, one := range w.upgrades {
-		if runs(one) {
-			active[one.Spec.Wave]++
+		if !runs(one) {
+			continue
+		}
+		active[one.Spec.Wave]++
+		if !one.Spec.Canary && !w.canariesSucceeded(one.Spec.Rollout) {
+			w.say("%s of wave %s is in flight before the canary has succeeded", one.Path(), one.Spec.Wave)
 		}
 	}
 	for wave, n := range active {
 		w.most[wave] = max(w.most[wave], n)
 		if limit, known := w.limits[wave]; known && n > limit {
 			w.say("%d clusters of wave %s are in flight, %d are allowed", n, wave, limit)
-		}
-		if wave != policy.CanaryWave && !w.canariesSucceeded() {
-			w.say("a cluster of wave %s is in flight before the canary has succeeded", wave)
 		}
 	}
 }
@@ -113,18 +121,18 @@ func runs(cu *fleetv1.ClusterUpgrade) bool {
 	return cu.Spec.Intent != fleetv1.IntentWait && !policy.ClusterPhase(cu.Status.Phase).Ended()
 }
 
-func (w *Witness) canariesSucceeded() bool {
+func (w *Witness) canariesSucceeded(of fleetv1.LocalRef) bool {
 	for _, cu := range w.upgrades {
-		if cu.Spec.Canary && cu.Status.Phase != fleetv1.UpgradeSucceeded {
+		if cu.Spec.Rollout == of && cu.Spec.Canary && cu.Status.Phase != fleetv1.UpgradeSucceeded {
 			return false
 		}
 	}
 	return true
 }
 
-// machine is called with mu held.
-func (w *Witness) machine(member string, o client.Object) {
-	m, ok := o.(*clusterv1.Machine)
+// machine is called with mu held. A control plane machine is in flight from the moment in which it is asked to upgrade.
+func (w *Witness) machine(member string, e watch.Event) {
+	m, ok := e.Object.(*clusterv1.Machine)
 	if !ok {
 		return
 	}
@@ -135,8 +143,7 @@ func (w *Witness) machine(member string, o client.Object) {
 	if w.inFlight[cluster] == nil {
 		w.inFlight[cluster] = map[string]bool{}
 	}
-	marks := protocol.KeysFor(protocol.ProviderPrefix).Read(m.Annotations)
-	if marks.State() == protocol.InProgress {
+	if e.Type != watch.Deleted && protocol.KeysFor(protocol.ProviderPrefix).Read(m.Annotations).Busy() {
 		w.inFlight[cluster][m.Name] = true
 	} else {
 		delete(w.inFlight[cluster], m.Name)
