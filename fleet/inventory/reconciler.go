@@ -23,10 +23,10 @@ import (
 	"github.com/windlass-dev/windlass/fleet/pace"
 )
 
-// Reconciler keeps the WorkloadCluster of one Cluster of one member.
-//
 // +kubebuilder:rbac:groups=fleet.windlass.dev,resources=workloadclusters,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=fleet.windlass.dev,resources=workloadclusters/status,verbs=patch
+
+// Reconciler keeps the WorkloadCluster of one Cluster of one member.
 type Reconciler struct {
 	// Hub is the hub's cached client.
 	Hub     client.Client

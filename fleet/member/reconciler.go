@@ -24,11 +24,11 @@ import (
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
 )
 
-// Reconciler connects, probes and reports one ManagementCluster at a time.
-//
 // +kubebuilder:rbac:groups=fleet.windlass.dev,resources=managementclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=fleet.windlass.dev,resources=managementclusters/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get
+
+// Reconciler connects, probes and reports one ManagementCluster at a time.
 type Reconciler struct {
 	// Hub is the hub's cached client; Live reads Secrets past it, so that the hub holds none.
 	Hub      client.Client

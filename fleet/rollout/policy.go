@@ -29,11 +29,11 @@ const PolicyLabel = "fleet.windlass.dev/policy"
 // finalizer keeps a Rollout until what it has in flight is withdrawn: deleting is cancelling.
 const finalizer = "fleet.windlass.dev/rollout"
 
-// PolicyReconciler makes a Rollout whenever a policy's target changes, and says on the policy what became of it.
-//
 // +kubebuilder:rbac:groups=fleet.windlass.dev,resources=rolloutpolicies,verbs=get;list;watch
 // +kubebuilder:rbac:groups=fleet.windlass.dev,resources=rolloutpolicies/status,verbs=patch
 // +kubebuilder:rbac:groups=fleet.windlass.dev,resources=rollouts,verbs=get;list;watch;create
+
+// PolicyReconciler makes a Rollout whenever a policy's target changes, and says on the policy what became of it.
 type PolicyReconciler struct {
 	// Hub is the hub's cached client; Live reads past it before a Rollout is made.
 	Hub   client.Client

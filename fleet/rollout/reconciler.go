@@ -34,11 +34,11 @@ const (
 	letGo = 20 * time.Second
 )
 
-// Reconciler decides Rollouts, one at a time: limits that rollouts share are then counted once.
-//
 // +kubebuilder:rbac:groups=fleet.windlass.dev,resources=rollouts,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups=fleet.windlass.dev,resources=rollouts/status,verbs=patch
 // +kubebuilder:rbac:groups=fleet.windlass.dev,resources=clusterupgrades,verbs=get;list;watch;create;patch;delete
+
+// Reconciler decides Rollouts, one at a time: limits that rollouts share are then counted once.
 type Reconciler struct {
 	// Hub is the hub's cached client; Live reads past it.
 	Hub   client.Client

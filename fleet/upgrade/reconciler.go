@@ -31,10 +31,10 @@ import (
 	"github.com/windlass-dev/windlass/policy/cluster"
 )
 
-// Reconciler drives ClusterUpgrades.
-//
 // +kubebuilder:rbac:groups=fleet.windlass.dev,resources=clusterupgrades,verbs=get;list;watch
 // +kubebuilder:rbac:groups=fleet.windlass.dev,resources=clusterupgrades/status,verbs=patch
+
+// Reconciler drives ClusterUpgrades.
 type Reconciler struct {
 	// Hub is the hub's cached client.
 	Hub     client.Client

@@ -169,7 +169,7 @@ const (
 // +kubebuilder:validation:XValidation:rule=`has(self.version) || !has(self.channel) || size(self.channel) == 0 || self.channel.matches('^[1-9][0-9]{0,2}[.][0-9]{1,3}([-/].*)?$')`,message="target.version: required with a channel whose track does not begin with a minor; accepted: v1.33.9",fieldPath=".version",reason=FieldValueRequired
 // +kubebuilder:validation:XValidation:rule=`!has(self.version) || !has(self.channel) || !self.channel.matches('^[1-9][0-9]{0,2}[.][0-9]{1,3}([-/].*)?$') || (self.version + '.').startsWith('v' + self.channel.find('^[0-9]+[.][0-9]+') + '.')`,message="target.version: must be of the minor that the channel's track begins with; accepted with channel 1.33-classic/stable: v1.33.9",fieldPath=".version"
 // +kubebuilder:validation:XValidation:rule=`has(self.architecture) || !has(self.revision)`,message="target.architecture: required with revision, which is of one architecture; accepted: amd64, arm64",fieldPath=".architecture",reason=FieldValueRequired
-// +kubebuilder:validation:XValidation:rule=`!has(self.architecture) || !has(self.channel)`,message="target.architecture: only with revision or localPath, for a channel serves every architecture; accepted: leave it out",fieldPath=".architecture",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.architecture) || has(self.revision)`,message="target.architecture: stands beside revision only; accepted: leave it out, and choose clusters by their labels",fieldPath=".architecture",reason=FieldValueForbidden
 type Target struct {
 	// channel of the snap, such as 1.33-classic/stable.
 	// +optional

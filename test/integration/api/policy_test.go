@@ -48,7 +48,7 @@ var _ = DescribeTable("a RolloutPolicy is refused with the field and an accepted
 	Entry("a version without a v", `target: {version: 1.33.9}`, "spec.target.version", "accepted: v1.33.9, v1.33"),
 	Entry("an empty version", `target: {version: ""}`, "spec.target.version", "accepted: v1.33.9, v1.33"),
 	Entry("an architecture beside a channel", `target: {architecture: amd64}`, "spec.target.architecture",
-		"only with revision or localPath"),
+		"stands beside revision only"),
 	Entry("an unknown minorUpgrade", `target: {minorUpgrade: Yes!}`, "spec.target.minorUpgrade", `"Refuse", "Allow"`),
 	Entry("an unknown onMoved", `target: {onMoved: Stop}`, "spec.target.onMoved", `"Halt", "Continue"`),
 
