@@ -18,13 +18,14 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	capisecret "sigs.k8s.io/cluster-api/util/secret"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // Names of what leads to a node (PROTOCOL.md 4.1, 4.2).
 const (
-	kubeconfigSuffix = "-kubeconfig"
-	kubeconfigKey    = "value"
+	kubeconfigSuffix = "-" + string(capisecret.Kubeconfig)
+	kubeconfigKey    = capisecret.KubeconfigDataName
 	tokenSuffix      = "-token"
 	tokenKeyPrefix   = "node-token-"
 	proxyNamespace   = metav1.NamespaceSystem
