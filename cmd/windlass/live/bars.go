@@ -31,7 +31,7 @@ func newBars(out io.Writer) *bars {
 	w.SetAutoStop(false)
 	w.SetTrackerLength(24)
 	w.SetTrackerPosition(progress.PositionLeft)
-	w.SetUpdateFrequency(gather)
+	w.SetUpdateFrequency(2 * gather)
 	w.SetSortBy(progress.SortByIndex)
 	style := progress.StyleBlocks
 	style.Options.Separator = "  "
@@ -57,7 +57,9 @@ type bar struct {
 
 func (b *bars) show(r report.Report, changes []report.Change) error {
 	for _, c := range changes {
-		b.writer.Log(c.String())
+		if err := b.tell(c); err != nil {
+			return err
+		}
 	}
 	b.writer.SetPinnedMessages(headlines(r)...)
 	wanted := barsOf(r)
@@ -146,7 +148,10 @@ func headlines(r report.Report) []string {
 	return list
 }
 
-func (b *bars) warn(text string) { b.writer.Log(text) }
+func (b *bars) tell(c report.Change) error {
+	b.writer.Log(c.String())
+	return nil
+}
 
 // close draws a last time. Stop is asked again until the drawing has ended: a writer that has not begun forgets it.
 func (b *bars) close() {

@@ -5,12 +5,9 @@ package live
 
 import (
 	"context"
-	"errors"
-	"io"
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -27,14 +24,14 @@ type source struct {
 	namespace                                       string
 	members, clusters, policies, rollouts, upgrades cache.SharedIndexInformer
 	handlers                                        []cache.ResourceEventHandlerRegistration
-	// changed holds a token where something is new; troubles what went wrong with the connection.
-	changed  chan struct{}
-	troubles chan string
-	running  sync.WaitGroup
+	// changed holds a token where something is new.
+	changed chan struct{}
+	line    *line
+	running sync.WaitGroup
 }
 
 func newSource(hub client.WithWatch, namespace string) *source {
-	s := &source{namespace: namespace, changed: make(chan struct{}, 1), troubles: make(chan string, 1)}
+	s := &source{namespace: namespace, changed: make(chan struct{}, 1), line: newLine()}
 	of := follower{hub: hub, source: s}
 	s.members = of.informer(&fleetv1.ManagementCluster{}, empty[fleetv1.ManagementClusterList])
 	s.clusters = of.informer(&fleetv1.WorkloadCluster{}, empty[fleetv1.WorkloadClusterList])
@@ -77,13 +74,13 @@ func (s *source) wait() { s.running.Wait() }
 
 // next waits for something new and takes what comes with it; false: the context ended. It answers only when every kind
 // has been read, so no report is drawn of half a fleet.
-func (s *source) next(ctx context.Context, warn func(string)) bool {
+func (s *source) next(ctx context.Context, tell func(state)) bool {
 	for {
 		select {
 		case <-ctx.Done():
 			return false
-		case text := <-s.troubles:
-			warn(text)
+		case now := <-s.line.states:
+			tell(now)
 		case <-s.changed:
 			if s.read() && s.quiet(ctx) {
 				return true
@@ -160,16 +157,20 @@ func (f follower) informer(object client.Object, list func() client.ObjectList) 
 	informer := cache.NewSharedIndexInformer(listWatch{&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, raw metav1.ListOptions) (runtime.Object, error) {
 			page := list()
-			return page, f.hub.List(ctx, page, options(raw))
+			err := f.hub.List(ctx, page, options(raw))
+			f.source.line.heard(ctx, object, err)
+			return page, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, raw metav1.ListOptions) (watch.Interface, error) {
-			return f.hub.Watch(ctx, list(), options(raw))
+			events, err := f.hub.Watch(ctx, list(), options(raw))
+			f.source.line.heard(ctx, object, err)
+			return events, err
 		},
 	}}, object, 0, nil)
 	// None of these fail before an informer has started.
 	_ = informer.SetTransform(lean)
-	_ = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) {
-		f.trouble(ctx, err)
+	_ = informer.SetWatchErrorHandlerWithContext(func(context.Context, *cache.Reflector, error) {
+		// Errors are told where they occur; some never come here.
 	})
 	handler, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(any) { f.source.touch() },
@@ -188,18 +189,6 @@ func lean(object any) (any, error) {
 		o.SetManagedFields(nil)
 	}
 	return object, nil
-}
-
-// trouble tells what is wrong with the connection, once until it is taken; what a new list mends is no trouble.
-func (f follower) trouble(ctx context.Context, err error) {
-	mended := errors.Is(err, io.EOF) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
-	if mended || ctx.Err() != nil {
-		return
-	}
-	select {
-	case f.source.troubles <- "the hub does not answer, trying again: " + err.Error():
-	default:
-	}
 }
 
 // listWatch lists before it watches, which every server and every fake can do.

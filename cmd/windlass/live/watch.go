@@ -46,8 +46,8 @@ func (e *EndedError) Error() string { return "not succeeded: " + strings.Join(e.
 type screen interface {
 	// show draws a report, and tells the changes since the last one.
 	show(report.Report, []report.Change) error
-	// warn tells something about the connection to the hub.
-	warn(text string)
+	// tell tells one change more, such as one of the connection to the hub.
+	tell(report.Change) error
 	// close ends the drawing; nothing is written after it.
 	close()
 }
@@ -94,7 +94,9 @@ func follow(ctx context.Context, s *source, o Options) (report.Report, error) {
 	view := newScreen(o)
 	defer view.close()
 	var last report.Report
-	for s.next(ctx, view.warn) {
+	// A reader that is gone is found by the next show.
+	tell := func(now state) { _ = view.tell(now.change(o.Now())) }
+	for s.next(ctx, tell) {
 		in := s.input()
 		in.Policy = o.Policy
 		r, err := report.Build(in, o.Now())
@@ -116,7 +118,7 @@ func newScreen(o Options) screen {
 	if o.Terminal {
 		return newBars(o.Out)
 	}
-	return &lines{out: o.Out, now: o.Now}
+	return lines{out: o.Out}
 }
 
 // done reports whether nothing of what is watched will move by itself: the hub has seen each policy as it is now, and

@@ -213,13 +213,25 @@ func TestABrokenConnectionIsToldAndMended(t *testing.T) {
 		},
 	})
 	all, err := watching(t, c, live.Options{UntilDone: true}, func(line string) {
-		if strings.Contains(line, "connection refused") {
+		if strings.Contains(line, "it answers again") {
 			change(t, c, succeed)
 		}
 	})
-	text := strings.Join(all, "\n")
-	if err != nil || !strings.Contains(text, "hub ") || !strings.Contains(text, "Succeeded     1/1 clusters") {
-		t.Errorf("error %v, lines:\n%s", err, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for _, line := range all {
+		if strings.Contains(line, "  hub  ") {
+			told = append(told, line)
+		}
+	}
+	want := []string{
+		"02:30:00Z  -             hub                               Unreachable   trying again: connection refused",
+		"02:30:00Z  -             hub                               Reachable     it answers again",
+	}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
