@@ -24,6 +24,7 @@ import (
 	"github.com/windlass-dev/windlass/fleet/rollout"
 	"github.com/windlass-dev/windlass/test/build"
 	"github.com/windlass-dev/windlass/test/env"
+	"github.com/windlass-dev/windlass/test/fleet"
 	"github.com/windlass-dev/windlass/test/k8sd"
 )
 
@@ -219,3 +220,26 @@ func clean(o client.Object) {
 			BeElementOf(keys.To, keys.ChangeID, keys.LastFailed)), "an annotation of %s", o.GetName())
 	}
 }
+
+// untouched claims that nothing was written to the metadata of a cluster's objects and nothing was asked of its nodes.
+func untouched(ctx context.Context, g Gomega, before fleet.Objects, path string) {
+	GinkgoHelper()
+	g.Expect(refreshes(ctx, path)).To(HaveEach(0), path)
+	now, err := world.Objects(ctx, path)
+	g.Expect(err).NotTo(HaveOccurred())
+	annotations := func(of fleet.Objects) map[string]map[string]string {
+		all := map[string]map[string]string{}
+		for _, o := range of.All() {
+			all[o.GetKind()+" "+o.GetName()] = o.GetAnnotations()
+		}
+		return all
+	}
+	g.Expect(annotations(now)).To(Equal(annotations(before)))
+}
+
+func controlPlane(m *clusterv1.Machine) bool {
+	_, is := m.Labels[clusterv1.MachineControlPlaneLabel]
+	return is
+}
+
+func key(o client.Object) client.ObjectKey { return client.ObjectKeyFromObject(o) }
