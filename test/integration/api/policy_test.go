@@ -14,7 +14,6 @@ var _ = DescribeTable("a RolloutPolicy is refused with the field and an accepted
 	func(ctx SpecContext, change, field, words string) {
 		err := try(ctx, strict, object("RolloutPolicy", leastPolicy, change))
 		Expect(apierrors.IsInvalid(err)).To(BeTrue(), "%v", err)
-		GinkgoWriter.Println(err)
 		Expect(err).To(MatchError(And(ContainSubstring(field+": "), ContainSubstring(words))))
 	},
 

@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
@@ -26,6 +27,7 @@ var (
 	hub     client.Client
 	strict  client.Client
 	lenient client.Client
+	config  *rest.Config
 )
 
 func TestAPI(t *testing.T) {
@@ -42,7 +44,7 @@ var _ = BeforeSuite(func() {
 	DeferCleanup(func() error { return world.Close() })
 	server, err := world.Hub(ctx, fleetv1.AddToScheme)
 	Expect(err).NotTo(HaveOccurred())
-	hub = server.Client
+	hub, config = server.Client, server.Config
 	strict = client.WithFieldValidation(hub, metav1.FieldValidationStrict)
 	lenient = client.WithFieldValidation(hub, metav1.FieldValidationIgnore)
 })
