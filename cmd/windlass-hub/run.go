@@ -55,9 +55,8 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	real := clock.RealClock{}
 	members := member.NewProvider(member.Options{
-		Scheme: clientgoscheme.Scheme, ControlPlanes: kinds, QPS: o.memberQPS, Burst: o.memberBurst, Clock: real,
+		Scheme: clientgoscheme.Scheme, ControlPlanes: kinds, QPS: o.memberQPS, Burst: o.memberBurst, Clock: clock.RealClock{},
 	})
 	mgr, err := mcmanager.New(cfg, members, managerOptions(o, watched))
 	if err != nil {

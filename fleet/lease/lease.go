@@ -16,7 +16,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// ErrNotRenewed: the lease was renewed too long ago, so another process may lead by now.
+// ErrNotRenewed means that the lease was renewed too long ago, so another process may lead by now.
 var ErrNotRenewed = errors.New("the leader lease has not been renewed in time")
 
 // Watched is a leader lease that remembers when it was last renewed by this process.

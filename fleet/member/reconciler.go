@@ -83,19 +83,19 @@ func (r *Reconciler) find(ctx context.Context, name multicluster.ClusterName, mc
 		return f, err
 	}
 	if f.credential != nil {
-		return f, nil
+		return f, nil //nolint:nilerr // as above
 	}
 	cfg, hash, err := ParseKubeconfig(secret.Data)
 	if err != nil {
-		f.credential = fmt.Errorf("Secret %q: %w", key.Name, err)
-		return f, nil
+		f.credential = fmt.Errorf("spec.kubeconfigSecretRef.name %q: %w", key.Name, err)
+		return f, nil //nolint:nilerr // what is wrong with a Secret is a finding, not a fault of the hub
 	}
 	if end, err := expiry(cfg); err == nil {
 		f.expires = end
 	}
 	err = r.Provider.Connect(ctx, name, Connection{
 		Config:     cfg,
-		Hash:       fmt.Sprintf("%s %v %s", hash, mc.Spec.Namespaces, mc.Spec.Engine),
+		Hash:       fmt.Sprintf("%s %v %s %s", hash, mc.Spec.Namespaces, mc.Spec.Engine, mc.Spec.Access),
 		Namespaces: mc.Spec.Namespaces,
 		HostEngine: mc.Spec.Engine == fleetv1.EngineHub && mc.Spec.Access == fleetv1.AccessUpgrade,
 	})
@@ -104,7 +104,7 @@ func (r *Reconciler) find(ctx context.Context, name multicluster.ClusterName, mc
 	}
 	if err != nil {
 		f.health = r.Provider.Health(name)
-		return f, nil
+		return f, nil //nolint:nilerr // a member that does not answer is a finding
 	}
 	f.health = r.Provider.Probe(ctx, name)
 	if f.health.State != Ready {

@@ -88,9 +88,8 @@ func Proven(list []fleetv1.ProvenVersion) map[string]string {
 
 // sticky is a phase that only an act or a new target leaves (law 6).
 func sticky(ro *fleetv1.Rollout) (phase policy.Phase, reason, message string) {
-	switch ro.Status.Phase {
-	case fleetv1.RolloutHalted, fleetv1.RolloutCancelled, fleetv1.RolloutSuperseded:
-	default:
+	lasting := [...]fleetv1.RolloutPhase{fleetv1.RolloutHalted, fleetv1.RolloutCancelled, fleetv1.RolloutSuperseded}
+	if !slices.Contains(lasting[:], ro.Status.Phase) {
 		return "", "", ""
 	}
 	if c := meta.FindStatusCondition(ro.Status.Conditions, fleetv1.ReadyCondition); c != nil {

@@ -30,7 +30,7 @@ const (
 // noWave stands where a cluster that the target does not suit has no wave.
 const noWave = "none"
 
-// ReasonInventoryIncomplete: a member has more clusters than are recorded, or has never been looked at.
+// ReasonInventoryIncomplete means that a member has more clusters than are recorded, or has never been looked at.
 const ReasonInventoryIncomplete = "InventoryIncomplete"
 
 // plan makes the ClusterUpgrades of a Rollout and then commits the plan. Until the commit the set is made to fit on each

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -26,10 +25,8 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	ctrl.SetLogger(logr.Discard())
-	if err := demo(ctx, os.Stdout); err != nil {
+	if err := demo(ctrl.SetupSignalHandler(), os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "\ndemo failed:", err)
 		os.Exit(1)
 	}
