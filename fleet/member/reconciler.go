@@ -88,7 +88,7 @@ func (r *Reconciler) find(ctx context.Context, name multicluster.ClusterName, mc
 	cfg, hash, err := ParseKubeconfig(secret.Data)
 	if err != nil {
 		f.credential = fmt.Errorf("spec.kubeconfigSecretRef.name %q: %w", key.Name, err)
-		return f, nil //nolint:nilerr // what is wrong with a Secret is a finding, not a fault of the hub
+		return f, nil
 	}
 	if end, err := expiry(cfg); err == nil {
 		f.expires = end
