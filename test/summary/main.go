@@ -6,6 +6,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -32,9 +33,9 @@ func run(args []string) error {
 	if err := s.read(events); err != nil {
 		return fmt.Errorf("reading go test's events: %w", err)
 	}
-	if err := cmd.Wait(); err != nil {
-		s.totals()
-		return fmt.Errorf("go test: %w", err)
+	failed := cmd.Wait()
+	if failed != nil {
+		failed = fmt.Errorf("go test: %w", failed)
 	}
-	return s.totals()
+	return errors.Join(failed, s.totals())
 }

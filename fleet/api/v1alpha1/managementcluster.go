@@ -47,7 +47,7 @@ const (
 // +kubebuilder:validation:Enum=Same;All;Selector
 type PoliciesFromKind string
 
-// PoliciesFromSame: only policies of the ManagementCluster's own namespace. The default.
+// PoliciesFromSame lets in only policies of the ManagementCluster's own namespace. The default.
 const PoliciesFromSame PoliciesFromKind = "Same"
 
 // ManagementCluster registers a cluster that runs Cluster API: a member.

@@ -184,7 +184,7 @@ var _ = It("prints a ClusterUpgrade's row as people on call read it", func(ctx S
 	}))
 })
 
-var _ = It("takes short names", func(ctx SpecContext) {
+var _ = It("takes short names", func() {
 	list, err := discovered()
 	Expect(err).NotTo(HaveOccurred())
 	short := map[string][]string{}

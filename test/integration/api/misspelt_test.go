@@ -29,7 +29,7 @@ var _ = DescribeTable("a misspelt field is refused by its name where the client 
 )
 
 // A lenient client's misspelt field is dropped. What then is left is refused where it would mean more clusters, more at
-// once or any time …
+// once or any time.
 var _ = DescribeTable("a misspelt field that said which, how many or when is refused where the client is lenient",
 	func(ctx SpecContext, change, field string) {
 		err := try(ctx, lenient, object("RolloutPolicy", leastPolicy, change))
@@ -53,7 +53,7 @@ var _ = DescribeTable("a misspelt field that said which, how many or when is ref
 	Entry(nil, `{anyTime: null, calender: [eu-nights]}`, "spec.anyTime"),
 )
 
-// … and elsewhere it has the slowest value, which is what was left out means.
+// Elsewhere it has the slowest value, which is what was left out means.
 var _ = DescribeTable("a misspelt field that said how fast leaves the slowest value where the client is lenient",
 	func(ctx SpecContext, change string, gone ...string) {
 		policy := object("RolloutPolicy", leastPolicy, change)
