@@ -93,8 +93,10 @@ func progress(s *fleetv1.ClusterUpgradeStatus, l Look, at metav1.Time) {
 	for _, m := range s.Machines {
 		before[m.Name] = m
 	}
+	proven := 0
 	for _, o := range s.Owners {
 		granted[o.Kind+"/"+o.Name] = o.GrantedAt
+		proven += int(o.Done)
 	}
 	if l.Step.Action == cluster.GrantOwner {
 		granted[l.Step.Owner] = &at
@@ -119,10 +121,8 @@ func progress(s *fleetv1.ClusterUpgradeStatus, l Look, at metav1.Time) {
 		p.Phase = ownerPhase(o, p)
 		s.Owners = append(s.Owners, p)
 	}
-	for _, row := range done {
-		if row.EndedAt != nil && (s.LastProgressAt == nil || row.EndedAt.After(s.LastProgressAt.Time)) {
-			s.LastProgressAt = row.EndedAt
-		}
+	if len(done) > proven {
+		s.LastProgressAt = &at
 	}
 	s.Machines = append(s.Machines, done...)
 	s.Machines = s.Machines[:min(len(s.Machines), fleetv1.MaxMachines)]
