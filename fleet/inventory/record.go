@@ -70,7 +70,7 @@ func Status(managementCluster string, w member.World, keys protocol.Keys) fleetv
 		Unsupported: fleetv1.Bound(w.Unaccounted()),
 	}
 	if claim, found, err := drive.ClaimOf(w.Cluster); found || err != nil {
-		s.ClaimedBy = fleetv1.Bound(claim.By())
+		s.ClaimedBy = fleetv1.BoundTo(fleetv1.MaxText, claim.By())
 	}
 	for _, cp := range w.ControlPlanes {
 		o := owner(w.MachinesOf(true, ""), keys)
@@ -103,7 +103,7 @@ func owner(machines []capi.Machine, keys protocol.Keys) fleetv1.OwnerStatus {
 // Unknown is the name under which machines are counted that do not report a value.
 const Unknown = "unknown"
 
-func known(value string) string { return cmp.Or(value, Unknown) }
+func known(value string) string { return cmp.Or(fleetv1.BoundTo(fleetv1.MaxText, value), Unknown) }
 
 // counts lists counts, most first.
 func counts(of map[string]int32) []fleetv1.VersionCount {

@@ -130,7 +130,7 @@ func progress(s *fleetv1.ClusterUpgradeStatus, l Look, at metav1.Time) {
 
 func machine(o cluster.Owner, m cluster.Machine, state string, old fleetv1.MachineProgress, at metav1.Time) fleetv1.MachineProgress {
 	row := fleetv1.MachineProgress{
-		Name: m.Name, Owner: o.Name, State: state, Release: m.Release, Kubelet: m.Kubelet,
+		Name: m.Name, Owner: o.Name, State: state, Release: fleetv1.BoundTo(fleetv1.MaxText, m.Release), Kubelet: m.Kubelet,
 		Architecture: m.Architecture, Attempts: max(int32(m.Attempts), old.Attempts),
 		LastError: fleetv1.Bound(m.LastError), StartedAt: old.StartedAt, EndedAt: old.EndedAt,
 	}
