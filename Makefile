@@ -21,10 +21,11 @@ help: ## Show the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: generate
-generate: $(CONTROLLER_GEN) ## Generate deep copies, CRDs and the hub's role from the Go types and their markers.
+generate: $(CONTROLLER_GEN) ## Generate deep copies, CRDs, the hub's role and the tables of docs/spec from the Go types.
 	$(CONTROLLER_GEN) object:headerFile=test/tools/boilerplate.go.txt paths=./fleet/api/...
 	$(CONTROLLER_GEN) crd paths=./fleet/api/... output:crd:dir=config/crd/bases
 	$(CONTROLLER_GEN) rbac:roleName=windlass-hub paths=./fleet/... output:rbac:dir=config/rbac
+	go run ./test/specpages
 
 .PHONY: build
 build: ## Build the three programs into bin/.
@@ -71,9 +72,10 @@ verify-tidy:
 verify-generate: $(CONTROLLER_GEN)
 	@scratch=$$(mktemp -d)
 	trap 'rm -rf "$$scratch"' EXIT
-	cp -r --parents Makefile go.mod go.sum config engine fleet policy test/tools "$$scratch/"
+	cp -r --parents Makefile go.mod go.sum config docs engine fleet policy test/specpages test/tools "$$scratch/"
 	$(MAKE) --no-print-directory -C "$$scratch" generate TOOLS=$(TOOLS)
 	diff -ru config "$$scratch/config"
+	diff -ru docs "$$scratch/docs"
 	diff -ru fleet "$$scratch/fleet"
 	echo "generated files are current"
 

@@ -156,7 +156,7 @@ type ClusterUpgradeSpec struct {
 
 // Ineligible says why a target does not suit a cluster. It is decided at planning and is never a failure.
 type Ineligible struct {
-	// reason is one of the reasons of Ineligible (conditions.go).
+	// reason is one of the reasons that docs/status.md lists for Ineligible.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64

@@ -68,7 +68,7 @@ type ObjectRef struct {
 
 // Waiting says why something does not move, since when, and when that is looked at next (law 17).
 type Waiting struct {
-	// reason is one of the documented reasons (conditions.go).
+	// reason is one of the words that docs/status.md explains.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64

@@ -378,7 +378,7 @@ type RolloutPolicyStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
-	// +kubebuilder:validation:MaxItems=20
+	// +kubebuilder:validation:MaxItems=22
 	Waves []EffectiveWave `json:"waves,omitempty"`
 }
 
