@@ -30,6 +30,9 @@ func (w *World) Build(ctx context.Context, name string) (string, error) {
 	return path, nil
 }
 
+// Root is the folder of the repository.
+func (w *World) Root() string { return w.root }
+
 // Run starts a program; what it says goes to <name>.log in World.Dir, after what an earlier run of that name said.
 func (w *World) Run(name, path string, args ...string) (*Program, error) {
 	p, err := start(name, filepath.Join(w.dir, name+".log"), append([]string{path}, args...)...)

@@ -122,7 +122,7 @@ func (f *Fleet) populate(ctx context.Context, m Member) error {
 		}
 	}
 	if m.Engine == fleetv1.EngineAgent {
-		kubeconfig, err := f.kubeconfig(f.Members[m.Name].Server)
+		kubeconfig, err := f.store(m.Name, f.Members[m.Name].Kubeconfig())
 		if err != nil {
 			return err
 		}
@@ -138,7 +138,11 @@ func (f *Fleet) populate(ctx context.Context, m Member) error {
 // register makes a ManagementCluster and the Secret with its kubeconfig.
 func (f *Fleet) register(ctx context.Context, m Member) error {
 	name := metav1.ObjectMeta{Namespace: env.HubNamespace, Name: m.Name, Labels: m.Labels}
-	secret := &corev1.Secret{ObjectMeta: name, Data: map[string][]byte{"kubeconfig": f.Members[m.Name].Kubeconfig()}}
+	credential, err := f.account(ctx, f.Members[m.Name].Server, "windlass-member", "member")
+	if err != nil {
+		return err
+	}
+	secret := &corev1.Secret{ObjectMeta: name, Data: map[string][]byte{"kubeconfig": credential}}
 	if err := f.Hub.Create(ctx, secret); err != nil {
 		return err
 	}
@@ -154,19 +158,24 @@ func (f *Fleet) register(ctx context.Context, m Member) error {
 	return f.Hub.Create(ctx, mc)
 }
 
-func (f *Fleet) kubeconfig(s *env.Server) (string, error) {
-	path := filepath.Join(f.World.Dir(), s.Name+".kubeconfig")
-	return path, os.WriteFile(path, s.Kubeconfig(), 0o600)
+// store writes a kubeconfig to a file of the world.
+func (f *Fleet) store(name string, kubeconfig []byte) (string, error) {
+	path := filepath.Join(f.World.Dir(), name+".kubeconfig")
+	return path, os.WriteFile(path, kubeconfig, 0o600)
 }
 
 // StartHub starts the hub's program. It may be called again after KillHub.
 func (f *Fleet) StartHub() error {
-	kubeconfig, err := f.kubeconfig(f.Server)
+	text, err := f.account(context.Background(), f.Server, "windlass-hub", "hub", "rbac")
+	if err != nil {
+		return err
+	}
+	kubeconfig, err := f.store("hub", text)
 	if err != nil {
 		return err
 	}
 	f.running, err = f.World.Run("windlass-hub", f.hub, "--kubeconfig="+kubeconfig, "--hub-id=hub",
-		"--leader-election-namespace="+env.HubNamespace, "--probe-interval=1s",
+		"--probe-interval=1s",
 		"--leader-election-lease-duration=4s", "--leader-election-renew-deadline=3s", "--leader-election-retry-period=500ms",
 		"--metrics-bind-address=0", "--health-probe-bind-address=0")
 	return err
