@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
@@ -102,7 +104,8 @@ func object(gvk schema.GroupVersionKind) *unstructured.Unstructured {
 	return o
 }
 
-// Remove deletes a cluster with all that is its own, as Cluster API has done when the deletion of a Cluster is through.
+// Remove deletes a cluster with all that is its own, and its nodes, as Cluster API has done when the deletion of a Cluster
+// is through.
 func (f *Fleet) Remove(ctx context.Context, path string) error {
 	c, err := f.cluster(path)
 	if err != nil {
@@ -113,22 +116,41 @@ func (f *Fleet) Remove(ctx context.Context, path string) error {
 		return err
 	}
 	member := f.watching[strings.Split(path, "/")[0]]
-	all := of.All()
-	for _, suffix := range []string{"-kubeconfig", "-token"} {
-		secret := object(schema.GroupVersionKind{Version: "v1", Kind: "Secret"})
-		secret.SetNamespace(c.Namespace)
-		secret.SetName(c.Name + suffix)
-		all = append(all, secret)
-	}
-	for _, o := range all {
+	for _, o := range of.All() {
 		if err := member.Delete(ctx, o); err != nil {
 			return fmt.Errorf("deleting %s %s: %w", o.GetKind(), o.GetName(), err)
+		}
+	}
+	owned := client.MatchingLabels{clusterv1.ClusterNameLabel: c.Name}
+	for _, kind := range []client.Object{&clusterv1.MachineSet{}, &corev1.Secret{}} {
+		if err := member.DeleteAllOf(ctx, kind, client.InNamespace(c.Namespace), owned); err != nil {
+			return fmt.Errorf("deleting what is left of %s: %w", path, err)
+		}
+	}
+	for _, m := range of.Machines {
+		if err := f.removeNode(ctx, c, m.GetName()); err != nil {
+			return err
 		}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.clusters, path)
 	return nil
+}
+
+// removeNode deletes the Node of a machine and what ran on it.
+func (f *Fleet) removeNode(ctx context.Context, c *env.Cluster, machine string) error {
+	name := c.Node(machine)
+	var pods corev1.PodList
+	if err := c.Server.Client.List(ctx, &pods, client.MatchingFields{"spec.nodeName": name}); err != nil {
+		return err
+	}
+	for i := range pods.Items {
+		if err := c.Server.Client.Delete(ctx, &pods.Items[i], client.GracePeriodSeconds(0)); err != nil {
+			return err
+		}
+	}
+	return c.Server.Client.Delete(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
 }
 
 // AwaitMachine returns the first machine of a cluster for which is is true, as soon as a watch shows one.

@@ -18,13 +18,13 @@ var _ = Describe("a hub that is killed in mid-rollout, and its hosted engine wit
 	It("goes on where it was, within the same limits, and refreshes no machine twice", func(ctx SpecContext) {
 		const name = "crash"
 		paths := []string{"north/crash/eu-1", "north/crash/eu-2", "north/crash/eu-3"}
-		clusters(ctx, name, paths...)
+		clusters(ctx, Default, name, paths...)
 		witness, err := world.Watch(ctx, map[string]int{"rest": 2}, name)
 		Expect(err).NotTo(HaveOccurred())
 
-		p := policy(name)
+		p := policyFor(name)
 		p.Spec.Waves = []fleetv1.Wave{rest(2)}
-		apply(ctx, p)
+		apply(ctx, Default, p)
 		crash := func(when func(*clusterv1.Machine) bool) {
 			GinkgoHelper()
 			limited, cancel := context.WithTimeout(ctx, time.Minute)
@@ -36,10 +36,10 @@ var _ = Describe("a hub that is killed in mid-rollout, and its hosted engine wit
 		}
 		crash(inFlight)
 		crash(func(m *clusterv1.Machine) bool { return inFlight(m) && !controlPlane(m) })
-		phase(ctx, name, fleetv1.RolloutSucceeded)
+		phase(ctx, Default, name, fleetv1.RolloutSucceeded)
 
 		Expect(witness.Broken()).To(BeEmpty())
 		Expect(witness.Most("rest")).To(Equal(2), "clusters at once")
-		upgradedOnce(ctx, nextTarget, nextVersion, paths...)
+		upgradedOnce(ctx, Default, nextTarget, nextVersion, paths...)
 	})
 })

@@ -4,6 +4,7 @@
 package hub_test
 
 import (
+	"context"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -25,15 +26,15 @@ var _ = Describe("a canary one of whose machines always fails", func() {
 			canary, other = "north/halt/eu-1", "south/halt/us-1"
 			bad           = "eu-1-cp-1"
 		)
-		clusters(ctx, name, canary, other)
-		script(canary, []string{bad}, k8sd.Error(100*time.Millisecond, refused), k8sd.Error(100*time.Millisecond, refused))
+		clusters(ctx, Default, name, canary, other)
+		script(Default, canary, []string{bad}, k8sd.Error(100*time.Millisecond, refused), k8sd.Error(100*time.Millisecond, refused))
 		before, err := world.Objects(ctx, other)
 		Expect(err).NotTo(HaveOccurred())
 
-		p := policy(name)
+		p := policyFor(name)
 		p.Spec.Canaries = fleetv1.Canaries{Names: []string{canary}}
-		apply(ctx, p)
-		first := phase(ctx, name, fleetv1.RolloutHalted)
+		apply(ctx, Default, p)
+		first := phase(ctx, Default, name, fleetv1.RolloutHalted)
 		halted := func(g Gomega) {
 			ro := newest(ctx, g, name)
 			g.Expect(ro.UID).To(Equal(first.UID))
@@ -47,7 +48,7 @@ var _ = Describe("a canary one of whose machines always fails", func() {
 			g.Expect(cu.LastError).To(ContainSubstring(refused))
 			g.Expect(cu.Attempts).To(BeEquivalentTo(2))
 			g.Expect(cu.Settled).To(BeTrue())
-			g.Expect(refreshes(ctx, canary)[bad]).To(Equal(2))
+			g.Expect(refreshes(ctx, g, canary)[bad]).To(Equal(2))
 			untouched(ctx, g, before, other)
 		}
 		Eventually(halted).WithContext(ctx).Should(Succeed())
@@ -55,7 +56,7 @@ var _ = Describe("a canary one of whose machines always fails", func() {
 		By("restarting the hub and widening every limit")
 		world.KillHub()
 		Expect(world.StartHub()).To(Succeed())
-		edit(ctx, p, func(s *fleetv1.RolloutPolicySpec) {
+		edit(ctx, Default, p, func(s *fleetv1.RolloutPolicySpec) {
 			s.Waves[0].MaxConcurrency, s.Waves[0].MaxFailures = new(intstr.FromInt(5)), new(intstr.FromInt(5))
 			s.Upgrade.Machine.MaxAttempts = new(int32(9))
 		})
@@ -66,29 +67,26 @@ var _ = Describe("a canary one of whose machines always fails", func() {
 		Consistently(halted).WithContext(ctx).WithTimeout(3 * time.Second).Should(Succeed())
 
 		By("naming a new target")
-		edit(ctx, p, func(s *fleetv1.RolloutPolicySpec) { s.Target = to(laterTarget, laterVersion) })
+		edit(ctx, Default, p, func(s *fleetv1.RolloutPolicySpec) { s.Target = to(laterTarget, laterVersion) })
 		Eventually(func(g Gomega) { g.Expect(rollouts(ctx, g, name)).To(HaveLen(2)) }).WithContext(ctx).Should(Succeed())
-		phase(ctx, name, fleetv1.RolloutSucceeded)
+		phase(ctx, Default, name, fleetv1.RolloutSucceeded)
 		Expect(rollouts(ctx, Default, name)[0].Status.Phase).To(Equal(fleetv1.RolloutSuperseded))
-		atTarget(ctx, laterTarget, laterVersion, canary)
-		upgradedOnce(ctx, laterTarget, laterVersion, other)
+		atTarget(ctx, Default, laterTarget, laterVersion, canary)
+		upgradedOnce(ctx, Default, laterTarget, laterVersion, other)
 	})
 })
 
-var _ = Describe("a machine that fails once", func() {
-	It("succeeds when it is tried again, and the rollout with it", func(ctx SpecContext) {
-		const name, path, once = "retry", "south/retry/us-1", "us-1-cp-1"
-		clusters(ctx, name, path)
-		script(path, []string{once}, k8sd.Error(100*time.Millisecond, refused))
-		apply(ctx, policy(name))
-		phase(ctx, name, fleetv1.RolloutSucceeded)
+// retry is a machine that fails once and succeeds when it is tried again.
+func retry(ctx context.Context, g Gomega) {
+	const name, path, once = "retry", "south/retry/us-1", "us-1-cp-1"
+	clusters(ctx, g, name, path)
+	script(g, path, []string{once}, k8sd.Error(100*time.Millisecond, refused))
+	apply(ctx, g, policyFor(name))
+	phase(ctx, g, name, fleetv1.RolloutSucceeded)
 
-		cu := upgrade(ctx, Default, name, path).Status
-		Expect(cu.Phase).To(Equal(fleetv1.UpgradeSucceeded))
-		Expect(cu.Attempts).To(BeEquivalentTo(2))
-		Expect(refreshes(ctx, path)).To(Equal(map[string]int{
-			"us-1-cp-0": 1, once: 2, "us-1-cp-2": 1, "us-1-a-0": 1,
-		}))
-		atTarget(ctx, nextTarget, nextVersion, path)
-	})
-})
+	cu := upgrade(ctx, g, name, path).Status
+	g.Expect(cu.Phase).To(Equal(fleetv1.UpgradeSucceeded))
+	g.Expect(cu.Attempts).To(BeEquivalentTo(2))
+	g.Expect(refreshes(ctx, g, path)).To(Equal(map[string]int{"us-1-cp-0": 1, once: 2, "us-1-cp-2": 1, "us-1-a-0": 1}))
+	atTarget(ctx, g, nextTarget, nextVersion, path)
+}

@@ -48,8 +48,7 @@ func TestHub(t *testing.T) {
 
 var _ = BeforeSuite(func() {
 	ctrl.SetLogger(GinkgoLogr)
-	SetDefaultEventuallyTimeout(time.Minute)
-	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
+	patient(Default)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute) // the binaries may have to be built
 	defer cancel()
 	var err error

@@ -33,7 +33,7 @@ const forSpec = "spec"
 
 // clusters makes small workload clusters for a spec, named by their paths, and returns when the hub knows them: three
 // control plane machines and a worker each.
-func clusters(ctx context.Context, spec string, paths ...string) {
+func clusters(ctx context.Context, g Gomega, spec string, paths ...string) {
 	GinkgoHelper()
 	var making errgroup.Group
 	for _, path := range paths {
@@ -44,14 +44,15 @@ func clusters(ctx context.Context, spec string, paths ...string) {
 			return err
 		})
 	}
-	Expect(making.Wait()).To(Succeed())
-	Eventually(func(g Gomega) {
+	g.Expect(making.Wait()).To(Succeed())
+	g.Eventually(func(g Gomega) {
 		g.Expect(healthy(ctx, g)).To(ContainElements(paths))
 	}).WithContext(ctx).Should(Succeed())
 }
 
 // healthy are the paths of the WorkloadClusters that the hub has seen to be healthy.
 func healthy(ctx context.Context, g Gomega) []string {
+	GinkgoHelper()
 	var list fleetv1.WorkloadClusterList
 	g.Expect(world.Hub.List(ctx, &list)).To(Succeed())
 	var paths []string
@@ -65,6 +66,7 @@ func healthy(ctx context.Context, g Gomega) []string {
 
 // recorded is the WorkloadCluster of a cluster as it is now.
 func recorded(ctx context.Context, g Gomega, path string) fleetv1.WorkloadCluster {
+	GinkgoHelper()
 	of, err := world.Objects(ctx, path)
 	g.Expect(err).NotTo(HaveOccurred())
 	var list fleetv1.WorkloadClusterList
@@ -76,8 +78,8 @@ func recorded(ctx context.Context, g Gomega, path string) fleetv1.WorkloadCluste
 	return list.Items[i]
 }
 
-// policy takes the clusters of a spec to the next target in one wave, one at a time, without a canary.
-func policy(spec string) *fleetv1.RolloutPolicy {
+// policyFor takes the clusters of a spec to the next target in one wave, one at a time, without a canary.
+func policyFor(spec string) *fleetv1.RolloutPolicy {
 	return &fleetv1.RolloutPolicy{
 		ObjectMeta: metav1.ObjectMeta{Namespace: env.HubNamespace, Name: spec},
 		Spec: fleetv1.RolloutPolicySpec{
@@ -102,23 +104,23 @@ func rest(maxConcurrency int) fleetv1.Wave {
 	return fleetv1.Wave{Name: "rest", Rest: new(true), MaxConcurrency: new(intstr.FromInt(maxConcurrency))}
 }
 
-// apply creates a policy, and deletes it when the spec is over.
-func apply(ctx context.Context, p *fleetv1.RolloutPolicy) {
+// apply creates a policy.
+func apply(ctx context.Context, g Gomega, p *fleetv1.RolloutPolicy) {
 	GinkgoHelper()
-	Expect(world.Hub.Create(ctx, p)).To(Succeed())
-	DeferCleanup(func(ctx SpecContext) { Expect(world.Hub.Delete(ctx, p)).To(Succeed()) })
+	g.Expect(world.Hub.Create(ctx, p)).To(Succeed())
 }
 
 // edit changes a policy as a person does.
-func edit(ctx context.Context, p *fleetv1.RolloutPolicy, change func(*fleetv1.RolloutPolicySpec)) {
+func edit(ctx context.Context, g Gomega, p *fleetv1.RolloutPolicy, change func(*fleetv1.RolloutPolicySpec)) {
 	GinkgoHelper()
 	base := p.DeepCopy()
 	change(&p.Spec)
-	Expect(world.Hub.Patch(ctx, p, client.MergeFrom(base))).To(Succeed())
+	g.Expect(world.Hub.Patch(ctx, p, client.MergeFrom(base))).To(Succeed())
 }
 
 // rollouts of a policy, oldest first.
 func rollouts(ctx context.Context, g Gomega, policy string) []fleetv1.Rollout {
+	GinkgoHelper()
 	var list fleetv1.RolloutList
 	g.Expect(world.Hub.List(ctx, &list, client.MatchingLabels{rollout.PolicyLabel: policy})).To(Succeed())
 	slices.SortFunc(list.Items, func(a, b fleetv1.Rollout) int { return cmp.Compare(a.Spec.Number, b.Spec.Number) })
@@ -127,24 +129,26 @@ func rollouts(ctx context.Context, g Gomega, policy string) []fleetv1.Rollout {
 
 // newest is the last rollout of a policy.
 func newest(ctx context.Context, g Gomega, policy string) fleetv1.Rollout {
+	GinkgoHelper()
 	all := rollouts(ctx, g, policy)
 	g.Expect(all).NotTo(BeEmpty(), "policy %s has no Rollout", policy)
 	return all[len(all)-1]
 }
 
 // phase waits until the last rollout of a policy is in a phase, and returns it.
-func phase(ctx context.Context, policy string, want fleetv1.RolloutPhase) fleetv1.Rollout {
+func phase(ctx context.Context, g Gomega, policy string, want fleetv1.RolloutPhase) fleetv1.Rollout {
 	GinkgoHelper()
 	var ro fleetv1.Rollout
-	Eventually(func(g Gomega) {
+	g.Eventually(func(g Gomega) {
 		ro = newest(ctx, g, policy)
 		g.Expect(ro.Status.Phase).To(Equal(want), "waiting: %+v, waves: %+v", ro.Status.Waiting, ro.Status.Waves)
-	}).WithContext(ctx).WithTimeout(2 * time.Minute).Should(Succeed())
+	}).WithContext(ctx).Should(Succeed())
 	return ro
 }
 
 // upgrade is the ClusterUpgrade of a cluster in the last rollout of a policy.
 func upgrade(ctx context.Context, g Gomega, policy, path string) fleetv1.ClusterUpgrade {
+	GinkgoHelper()
 	ro := newest(ctx, g, policy)
 	var list fleetv1.ClusterUpgradeList
 	g.Expect(world.Hub.List(ctx, &list, client.MatchingLabels{rollout.RolloutLabel: ro.Name})).To(Succeed())
@@ -154,30 +158,30 @@ func upgrade(ctx context.Context, g Gomega, policy, path string) fleetv1.Cluster
 }
 
 // refreshes counts, by machine, the refreshes that the nodes of a cluster were asked for.
-func refreshes(ctx context.Context, path string) map[string]int {
+func refreshes(ctx context.Context, g Gomega, path string) map[string]int {
 	GinkgoHelper()
 	of, err := world.Objects(ctx, path)
-	Expect(err).NotTo(HaveOccurred())
-	Expect(of.Machines).NotTo(BeEmpty())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(of.Machines).NotTo(BeEmpty())
 	counts := map[string]int{}
 	for _, m := range of.Machines {
-		counts[m.GetName()] = world.World.Sim().Refreshes(node(path, m.GetName()))
+		counts[m.GetName()] = world.World.Sim().Refreshes(node(g, path, m.GetName()))
 	}
 	return counts
 }
 
 // script sets what the next refreshes of each machine of a cluster do, or of the named ones.
-func script(path string, machines []string, steps ...k8sd.Step) {
+func script(g Gomega, path string, machines []string, steps ...k8sd.Step) {
 	GinkgoHelper()
 	for _, m := range machines {
-		Expect(world.World.Sim().Script(node(path, m), steps...)).To(Succeed())
+		g.Expect(world.World.Sim().Script(node(g, path, m), steps...)).To(Succeed())
 	}
 }
 
-func node(path, machine string) string {
+func node(g Gomega, path, machine string) string {
 	GinkgoHelper()
 	name, err := world.Node(path, machine)
-	Expect(err).NotTo(HaveOccurred())
+	g.Expect(err).NotTo(HaveOccurred())
 	return name
 }
 
@@ -188,43 +192,49 @@ func inFlight(m *clusterv1.Machine) bool {
 
 // upgradedOnce claims that clusters are at a target, each machine after exactly one refresh, and that nothing but the
 // release is left behind on any of their objects.
-func upgradedOnce(ctx context.Context, target, version string, paths ...string) {
+func upgradedOnce(ctx context.Context, g Gomega, target, version string, paths ...string) {
 	GinkgoHelper()
 	for _, path := range paths {
-		Expect(refreshes(ctx, path)).To(HaveEach(1), path)
-		atTarget(ctx, target, version, path)
+		g.Expect(refreshes(ctx, g, path)).To(HaveEach(1), path)
+		atTarget(ctx, g, target, version, path)
 	}
 }
 
 // atTarget claims that a cluster is at a target and that nothing but the release is left behind on its objects.
-func atTarget(ctx context.Context, target, version, path string) {
+func atTarget(ctx context.Context, g Gomega, target, version, path string) {
 	GinkgoHelper()
 	of, err := world.Objects(ctx, path)
-	Expect(err).NotTo(HaveOccurred())
-	clean(of.Cluster)
+	g.Expect(err).NotTo(HaveOccurred())
+	clean(g, of.Cluster)
 	for _, o := range append(of.Owners, of.Machines...) {
-		clean(o)
-		Expect(o.GetAnnotations()).To(HaveKeyWithValue(build.Release, target), "%s %s", o.GetKind(), o.GetName())
+		clean(g, o)
+		g.Expect(o.GetAnnotations()).To(HaveKeyWithValue(build.Release, target), "%s %s", o.GetKind(), o.GetName())
 	}
 	for _, m := range of.Machines {
-		Expect(world.World.Sim().Version(node(path, m.GetName()))).To(Equal(version), m.GetName())
+		g.Expect(world.World.Sim().Version(node(g, path, m.GetName()))).To(Equal(version), m.GetName())
 	}
 }
 
 // clean claims that an object carries nothing that an upgrade in progress needs.
-func clean(o client.Object) {
+func clean(g Gomega, o client.Object) {
 	GinkgoHelper()
 	keys := protocol.KeysFor(protocol.ProviderPrefix)
 	for key := range o.GetAnnotations() {
-		Expect(key).NotTo(Or(HavePrefix("windlass.dev/"), HavePrefix("fleet.windlass.dev/"),
+		g.Expect(key).NotTo(Or(HavePrefix("windlass.dev/"), HavePrefix("fleet.windlass.dev/"),
 			BeElementOf(keys.To, keys.ChangeID, keys.LastFailed)), "an annotation of %s", o.GetName())
 	}
 }
 
-// untouched claims that nothing was written to the metadata of a cluster's objects and nothing was asked of its nodes.
+// untouched claims that nothing was written to a cluster and that nothing was asked of its nodes.
 func untouched(ctx context.Context, g Gomega, before fleet.Objects, path string) {
 	GinkgoHelper()
-	g.Expect(refreshes(ctx, path)).To(HaveEach(0), path)
+	g.Expect(refreshes(ctx, g, path)).To(HaveEach(0), path)
+	unwritten(ctx, g, before, path)
+}
+
+// unwritten claims that the annotations of a cluster's objects are as they were.
+func unwritten(ctx context.Context, g Gomega, before fleet.Objects, path string) {
+	GinkgoHelper()
 	now, err := world.Objects(ctx, path)
 	g.Expect(err).NotTo(HaveOccurred())
 	annotations := func(of fleet.Objects) map[string]map[string]string {
