@@ -47,8 +47,9 @@ func mistakes() []mistake {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := tour(ctx, os.Stdout); err != nil {
+	err := tour(ctx, os.Stdout)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "tour failed:", err)
 		os.Exit(1)
 	}
