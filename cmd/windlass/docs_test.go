@@ -168,12 +168,12 @@ func TestEveryFieldOfTheReportIsDocumented(t *testing.T) {
 			return
 		}
 		seen[kind] = true
-		for i := range kind.NumField() {
-			name, _, _ := strings.Cut(kind.Field(i).Tag.Get("json"), ",")
+		for field := range kind.Fields() {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 			if !strings.Contains(text, "`"+name+"`") && !strings.Contains(text, "`"+name+":") {
 				t.Errorf("docs/cli.md does not say what %s.%s is", kind.Name(), name)
 			}
-			visit(kind.Field(i).Type)
+			visit(field.Type)
 		}
 	}
 	visit(reflect.TypeFor[report.Report]())

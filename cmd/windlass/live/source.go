@@ -158,7 +158,10 @@ func (f follower) informer(object client.Object, list func() client.ObjectList) 
 		ListWithContextFunc: func(ctx context.Context, raw metav1.ListOptions) (runtime.Object, error) {
 			page := list()
 			err := f.hub.List(ctx, page, options(raw))
-			f.source.line.heard(ctx, object, err)
+			if err != nil {
+				// Only a watch that stands is news of a whole line.
+				f.source.line.heard(ctx, object, err)
+			}
 			return page, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, raw metav1.ListOptions) (watch.Interface, error) {

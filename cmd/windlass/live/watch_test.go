@@ -9,7 +9,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"reflect"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,7 +22,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/windlass-dev/windlass/cmd/windlass/live"
 	"github.com/windlass-dev/windlass/cmd/windlass/report"
@@ -83,18 +84,54 @@ func halt(ro *fleetv1.Rollout) {
 	ro.Status.Waiting = &fleetv1.Waiting{Reason: "CanaryFailed", Message: "canary mgmt-a/shop/eu-1 failed"}
 }
 
-func hub(t *testing.T, objects ...client.Object) client.WithWatch {
+// kinds that are watched.
+const kinds = 5
+
+// fakeHub is a hub that a test can write to. A fake's watch does not know of what was written between list and watch, as
+// a server's does; so writers wait until every kind is watched.
+type fakeHub struct {
+	client.WithWatch
+
+	mu      sync.Mutex
+	watched map[reflect.Type]bool
+	all     chan struct{}
+	// fail, if given, refuses a watch.
+	fail func(client.ObjectList) error
+}
+
+func hub(t *testing.T, objects ...client.Object) *fakeHub {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := fleetv1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(objects...).Build()
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(objects...).Build()
+	return &fakeHub{WithWatch: c, watched: map[reflect.Type]bool{}, all: make(chan struct{})}
 }
 
-// change writes the status of a Rollout.
-func change(t *testing.T, c client.Client, how func(*fleetv1.Rollout)) {
+// Watch notes which kinds are watched.
+func (h *fakeHub) Watch(ctx context.Context, list client.ObjectList, o ...client.ListOption) (watch.Interface, error) {
+	if h.fail != nil {
+		if err := h.fail(list); err != nil {
+			return nil, err
+		}
+	}
+	events, err := h.WithWatch.Watch(ctx, list, o...)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	kind := reflect.TypeOf(list)
+	if err == nil && !h.watched[kind] {
+		if h.watched[kind] = true; len(h.watched) == kinds {
+			close(h.all)
+		}
+	}
+	return events, err
+}
+
+// change writes the status of a Rollout, once that can be seen.
+func change(t *testing.T, c *fakeHub, how func(*fleetv1.Rollout)) {
 	t.Helper()
+	<-c.all
 	ro := rollout()
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(ro), ro); err != nil {
 		t.Error(err)
@@ -107,14 +144,14 @@ func change(t *testing.T, c client.Client, how func(*fleetv1.Rollout)) {
 }
 
 // watching runs a watch, hands each line to the test and returns all of them with the watch's error.
-func watching(t *testing.T, c client.WithWatch, o live.Options, line func(string)) ([]string, error) {
+func watching(t *testing.T, c *fakeHub, o live.Options, line func(string)) ([]string, error) {
 	t.Helper()
 	read, write := io.Pipe()
 	o.Namespace, o.Out, o.Now = "fleet", write, now
 	result := make(chan error, 1)
 	go func() {
 		result <- live.Watch(t.Context(), c, o)
-		write.Close()
+		_ = write.Close() // a pipe's end never fails to close
 	}()
 	var all []string
 	for scanner := bufio.NewScanner(read); scanner.Scan(); {
@@ -175,6 +212,7 @@ func TestTheEndOfAnOlderTargetDoesNotEndTheWatch(t *testing.T) {
 	all, err := watching(t, c, live.Options{Policy: "k8s-1-33", UntilDone: true}, func(line string) {
 		// The hub sees the new target only now, and makes the next rollout.
 		if strings.Contains(line, "rollout k8s-1-33-7xk2p") && strings.HasPrefix(line, "02:30:00Z") {
+			<-c.all
 			next := rollout()
 			next.Name, next.Spec.Number, next.ResourceVersion = "k8s-1-33-next0", 2, ""
 			succeed(next)
@@ -202,16 +240,13 @@ func TestWatchingAnUnknownPolicyFailsAtOnce(t *testing.T) {
 
 func TestABrokenConnectionIsToldAndMended(t *testing.T) {
 	var broken atomic.Bool
-	c := interceptor.NewClient(hub(t, policy(), rollout()), interceptor.Funcs{
-		Watch: func(
-			ctx context.Context, c client.WithWatch, list client.ObjectList, o ...client.ListOption,
-		) (watch.Interface, error) {
-			if _, is := list.(*fleetv1.RolloutList); is && broken.CompareAndSwap(false, true) {
-				return nil, errors.New("connection refused")
-			}
-			return c.Watch(ctx, list, o...)
-		},
-	})
+	c := hub(t, policy(), rollout())
+	c.fail = func(list client.ObjectList) error {
+		if _, is := list.(*fleetv1.RolloutList); is && broken.CompareAndSwap(false, true) {
+			return errors.New("connection refused")
+		}
+		return nil
+	}
 	all, err := watching(t, c, live.Options{UntilDone: true}, func(line string) {
 		if strings.Contains(line, "it answers again") {
 			change(t, c, succeed)

@@ -11,6 +11,8 @@ import (
 	"math/rand"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -255,7 +257,8 @@ func TestAMistypedPolicyIsAnsweredWithTheClosestNames(t *testing.T) {
 			`no RolloutPolicy is called "security" in namespace "fleet"; give one of k8s-1-33, or none for all`,
 		},
 		"none there": {
-			"k8s-1-33", report.Input{},
+			"k8s-1-33",
+			report.Input{},
 			`no RolloutPolicy is called "k8s-1-33" in any namespace: there is none there; choose another with ` +
 				`--namespace, or --all-namespaces`,
 		},
@@ -312,9 +315,6 @@ func TestChangesTellWhatMoved(t *testing.T) {
 	if same := text(before, before); same != nil {
 		t.Errorf("nothing moved, and yet: %q", same)
 	}
-	got := ""
-	for _, line := range append(append(text(report.Report{}, before), "--"), text(before, after)...) {
-		got += line + "\n"
-	}
-	golden(t, "changes.txt", []byte(got))
+	told := slices.Concat(text(report.Report{}, before), []string{"--"}, text(before, after), []string{""})
+	golden(t, "changes.txt", []byte(strings.Join(told, "\n")))
 }

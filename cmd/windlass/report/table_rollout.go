@@ -20,7 +20,8 @@ func (p *page) rollout(ro Rollout) {
 		"PHASE", "TARGET", "VERSION", "WAVE", "DONE", "ACTIVE", "FAILED", "DEFERRED", "WHY", "SINCE", "UNTIL",
 	}, []table.Row{{
 		ro.Phase, ro.Target, cmp.Or(ro.Version, none), cmp.Or(ro.Wave, none),
-		Ratio{ro.Upgrades.Done, ro.Upgrades.Total}, ro.Upgrades.Active, ro.Upgrades.Failed, ro.Upgrades.Deferred,
+		Ratio{ro.Upgrades.Done, ro.Upgrades.Total},
+		ro.Upgrades.Active, ro.Upgrades.Failed, ro.Upgrades.Deferred,
 		reason, since, until,
 	}})
 	p.say("rollout "+name, ro.Why)
@@ -43,7 +44,9 @@ func (p *page) waves(ro Rollout) {
 	for _, w := range ro.Waves {
 		reason, since, until := p.why(w.Why)
 		rows = append(rows, table.Row{
-			w.Name, w.Phase, Ratio{w.Succeeded, w.Planned}, w.Active, w.Failed, w.Pending, w.Skipped, w.Deferred,
+			w.Name, w.Phase,
+			Ratio{w.Succeeded, w.Planned},
+			w.Active, w.Failed, w.Pending, w.Skipped, w.Deferred,
 			w.MaxConcurrency, w.MaxFailures, reason, since, until,
 		})
 	}
