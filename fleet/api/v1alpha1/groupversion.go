@@ -17,11 +17,6 @@ var schemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
 // AddToScheme adds every kind of this package to a scheme.
 var AddToScheme = schemeBuilder.AddToScheme
 
-// Resource qualifies a resource name with the group, for errors and RESTMapper look-ups.
-func Resource(resource string) schema.GroupResource {
-	return GroupVersion.WithResource(resource).GroupResource()
-}
-
 func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion,
 		&ManagementCluster{}, &ManagementClusterList{},
