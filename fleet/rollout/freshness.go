@@ -11,48 +11,49 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// freshness remembers what this process wrote last, so that a decision is made only on a cache that has seen it
-// (law 4). It is empty in a new leader: until a live list has been read it calls nothing fresh.
+// freshness remembers, by namespace, what this process wrote or read live last, so that a decision is made only on a
+// cache that has seen it (law 4). It is empty in a new leader: until a live list has been read it calls nothing fresh.
 type freshness struct {
 	mu sync.Mutex
-	// primed: a live list has been read since this process leads.
-	primed bool
-	wrote  map[types.UID]string
+	// owed are the resourceVersions that a listing of a namespace must hold, by uid. A namespace that has not been read
+	// live since this process leads is not in it.
+	owed map[string]map[types.UID]string
 }
 
-// prime tells that a live list has been read.
-func (f *freshness) prime() {
+// prime tells that a namespace has been read live, by uid and resourceVersion: no older listing will do.
+func (f *freshness) prime(namespace string, seen map[types.UID]string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.primed = true
-}
-
-// isPrimed reports whether prime was called.
-func (f *freshness) isPrimed() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.primed
-}
-
-// note remembers a write by the resourceVersion that it returned.
-func (f *freshness) note(uid types.UID, version string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.wrote == nil {
-		f.wrote = map[types.UID]string{}
+	if f.owed == nil {
+		f.owed = map[string]map[types.UID]string{}
 	}
-	f.wrote[uid] = version
+	f.owed[namespace] = seen
 }
 
-// fresh reports whether a listing, by uid and resourceVersion, holds every write so far. What it holds is forgotten;
-// an object that is gone from the listing was deleted, for it has been there when it was written.
-func (f *freshness) fresh(seen map[types.UID]string) (bool, error) {
+// isPrimed reports whether prime was called for a namespace.
+func (f *freshness) isPrimed(namespace string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for uid, wrote := range f.wrote {
+	return f.owed[namespace] != nil
+}
+
+// note remembers a write in a primed namespace by the resourceVersion that it returned.
+func (f *freshness) note(namespace string, uid types.UID, version string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.owed[namespace][uid] = version
+}
+
+// fresh reports whether a listing of a namespace, by uid and resourceVersion, holds all that is owed. What it holds is
+// forgotten; an object that is gone from the listing was deleted, for it has been there when it was noted.
+func (f *freshness) fresh(namespace string, seen map[types.UID]string) (bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	owed := f.owed[namespace]
+	for uid, least := range owed {
 		version, found := seen[uid]
 		if found {
-			order, err := resourceversion.CompareResourceVersion(version, wrote)
+			order, err := resourceversion.CompareResourceVersion(version, least)
 			if err != nil {
 				return false, fmt.Errorf("comparing resource versions: %w", err)
 			}
@@ -60,7 +61,7 @@ func (f *freshness) fresh(seen map[types.UID]string) (bool, error) {
 				return false, nil
 			}
 		}
-		delete(f.wrote, uid)
+		delete(owed, uid)
 	}
 	return true, nil
 }

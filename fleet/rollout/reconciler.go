@@ -54,8 +54,8 @@ type Reconciler struct {
 
 // Reconcile plans a Rollout that has no plan, else decides on it.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	ro := &fleetv1.Rollout{}
-	if err := r.Hub.Get(ctx, req.NamespacedName, ro); err != nil {
+	ro, err := r.read(ctx, req.NamespacedName)
+	if err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	h, inv, current, err := r.gather(ctx, ro)
@@ -72,6 +72,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		}
 	}
 	return r.decide(ctx, h)
+}
+
+// read reads a Rollout. One without a plan is read past the cache: were its plan committed already, by this process or by
+// the leader before, planning again would take back what runs (law 15).
+func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*fleetv1.Rollout, error) {
+	ro := &fleetv1.Rollout{}
+	if err := r.Hub.Get(ctx, key, ro); err != nil || ro.Status.Plan != nil {
+		return ro, err
+	}
+	ro = &fleetv1.Rollout{}
+	return ro, r.Live.Get(ctx, key, ro)
 }
 
 // decide decides, writes the intents that change, and reports.
@@ -123,7 +134,7 @@ func (r *Reconciler) drive(ctx context.Context, h observe.Hub, d policy.Decision
 		if err := r.Hub.Patch(ctx, cu, patch); err != nil {
 			return fmt.Errorf("writing the intent of ClusterUpgrade %s: %w", cu.Name, err)
 		}
-		r.fresh.note(cu.UID, cu.ResourceVersion)
+		r.fresh.note(cu.Namespace, cu.UID, cu.ResourceVersion)
 	}
 	return nil
 }
@@ -173,7 +184,8 @@ func (r *Reconciler) release(ctx context.Context, ro *fleetv1.Rollout, h observe
 func (r *Reconciler) gather(ctx context.Context, ro *fleetv1.Rollout) (h observe.Hub, inv observe.Inventory, current bool, err error) {
 	h = observe.Hub{Rollout: ro, Members: map[string]*fleetv1.ManagementCluster{}, Siblings: map[types.UID]bool{}}
 	reader := client.Reader(r.Hub)
-	if !r.fresh.isPrimed() {
+	primed := r.fresh.isPrimed(ro.Namespace)
+	if !primed {
 		reader = r.Live
 	}
 	here := client.InNamespace(ro.Namespace)
@@ -186,8 +198,9 @@ func (r *Reconciler) gather(ctx context.Context, ro *fleetv1.Rollout) (h observe
 		h.Upgrades = append(h.Upgrades, &upgrades.Items[i])
 		seen[upgrades.Items[i].UID] = upgrades.Items[i].ResourceVersion
 	}
-	r.fresh.prime()
-	if current, err = r.fresh.fresh(seen); err != nil || !current {
+	if !primed {
+		r.fresh.prime(ro.Namespace, seen)
+	} else if current, err = r.fresh.fresh(ro.Namespace, seen); err != nil || !current {
 		return h, inv, false, err
 	}
 	if err := r.siblings(ctx, &h); err != nil {
