@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -19,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
@@ -68,10 +71,35 @@ func world(t *testing.T, options []env.ManagementOption, specs ...build.ClusterS
 	return w, m
 }
 
-// connected returns a started cluster.Cluster of a management cluster, as the hub or the agent has one.
-func connected(t *testing.T, m *env.Management) cluster.Cluster {
+// agent is the engine's user in a management cluster, with the rights of config/engine and no others.
+func agent(t *testing.T, m *env.Management) *rest.Config {
 	t.Helper()
-	cl, err := cluster.New(m.Config, func(o *cluster.Options) {
+	f, err := os.Open("../config/engine/role.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	documents := yaml.NewYAMLOrJSONDecoder(f, 4096)
+	for {
+		o := &unstructured.Unstructured{}
+		if err := documents.Decode(o); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Client.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg := rest.CopyConfig(m.Config)
+	cfg.Impersonate.UserName = "system:serviceaccount:windlass-system:windlass-engine"
+	return cfg
+}
+
+// connected returns a started cluster.Cluster of a management cluster, as the hub or the agent has one.
+func connected(t *testing.T, cfg *rest.Config) cluster.Cluster {
+	t.Helper()
+	cl, err := cluster.New(cfg, func(o *cluster.Options) {
 		o.Cache = cache.Options{DefaultTransform: capi.Trim}
 	})
 	if err != nil {
@@ -156,7 +184,7 @@ func TestHostUpgradesAControlPlaneAndAPool(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			w, m := world(t, options, build.Cluster("shop", "eu").ControlPlane(3).Pool("a", 2).At("v1.33.4"))
-			cl := connected(t, m)
+			cl := connected(t, agent(t, m))
 			stop := hosted(t, cl, quick())
 			kinds, err := capi.Discover(cl.GetRESTMapper(), capi.DefaultControlPlanes())
 			g.Expect(err).NotTo(HaveOccurred())
@@ -226,7 +254,7 @@ func wantEvents(t *testing.T, c client.Client, about string, want ...string) {
 func TestHostTwiceIsOneEngine(t *testing.T) {
 	g := NewWithT(t)
 	_, m := world(t, nil, build.Cluster("shop", "eu").Pool("a", 1).At("v1.33.4"))
-	first, second := connected(t, m), connected(t, m)
+	first, second := connected(t, m.Config), connected(t, m.Config)
 	kinds, err := capi.Discover(first.GetRESTMapper(), capi.DefaultControlPlanes())
 	g.Expect(err).NotTo(HaveOccurred())
 	lost := errors.New("this process does not lead any more")
