@@ -83,7 +83,7 @@ func (f *Fleet) Objects(ctx context.Context, path string) (Objects, error) {
 	} {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(gvk)
-		err := member.List(ctx, list, client.InNamespace(c.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: c.Name})
+		err := member.List(ctx, list, client.InNamespace(c.Namespace), ownedBy(c))
 		if err != nil {
 			return of, err
 		}
@@ -104,8 +104,13 @@ func object(gvk schema.GroupVersionKind) *unstructured.Unstructured {
 	return o
 }
 
-// Remove deletes a cluster with all that is its own, and its nodes, as Cluster API has done when the deletion of a Cluster
-// is through.
+// ownedBy selects the objects of a cluster.
+func ownedBy(c *env.Cluster) client.MatchingLabels {
+	return client.MatchingLabels{clusterv1.ClusterNameLabel: c.Name}
+}
+
+// Remove deletes a cluster with all that is its own, and its nodes, as Cluster API has done when the deletion of a
+// Cluster is through.
 func (f *Fleet) Remove(ctx context.Context, path string) error {
 	c, err := f.cluster(path)
 	if err != nil {
@@ -121,9 +126,8 @@ func (f *Fleet) Remove(ctx context.Context, path string) error {
 			return fmt.Errorf("deleting %s %s: %w", o.GetKind(), o.GetName(), err)
 		}
 	}
-	owned := client.MatchingLabels{clusterv1.ClusterNameLabel: c.Name}
 	for _, kind := range []client.Object{&clusterv1.MachineSet{}, &corev1.Secret{}} {
-		if err := member.DeleteAllOf(ctx, kind, client.InNamespace(c.Namespace), owned); err != nil {
+		if err := member.DeleteAllOf(ctx, kind, client.InNamespace(c.Namespace), ownedBy(c)); err != nil {
 			return fmt.Errorf("deleting what is left of %s: %w", path, err)
 		}
 	}
@@ -162,7 +166,7 @@ func (f *Fleet) AwaitMachine(
 		return nil, err
 	}
 	events, err := f.watching[strings.Split(path, "/")[0]].Watch(ctx, &clusterv1.MachineList{},
-		client.InNamespace(c.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: c.Name})
+		client.InNamespace(c.Namespace), ownedBy(c))
 	if err != nil {
 		return nil, err
 	}

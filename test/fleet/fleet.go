@@ -176,7 +176,7 @@ func (f *Fleet) StartHub() error {
 	}
 	f.running, err = f.World.Run("windlass-hub", f.hub, "--kubeconfig="+kubeconfig, "--hub-id=hub",
 		"--probe-interval=1s",
-		"--leader-election-lease-duration=4s", "--leader-election-renew-deadline=3s", "--leader-election-retry-period=500ms",
+		"--leader-election-lease-duration=6s", "--leader-election-renew-deadline=5s", "--leader-election-retry-period=500ms",
 		"--metrics-bind-address=0", "--health-probe-bind-address=0")
 	return err
 }

@@ -35,8 +35,8 @@ type Witness struct {
 	ran  []string // clusters in the order in which they began
 }
 
-// Watch starts a witness of the ClusterUpgrades of some policies, all when none is named, and of all machines. The limits
-// are the clusters that may be in flight at once, by wave. It ends with ctx.
+// Watch starts a witness of the ClusterUpgrades of some policies, all when none is named, and of all machines. The
+// limits are the clusters that may be in flight at once, by wave. It ends with ctx.
 func (f *Fleet) Watch(ctx context.Context, limits map[string]int, policies ...string) (*Witness, error) {
 	w := &Witness{
 		limits: limits, policies: policies, upgrades: map[types.UID]*fleetv1.ClusterUpgrade{},

@@ -27,7 +27,8 @@ var _ = Describe("a canary one of whose machines always fails", func() {
 			bad           = "eu-1-cp-1"
 		)
 		clusters(ctx, Default, name, canary, other)
-		script(Default, canary, []string{bad}, k8sd.Error(100*time.Millisecond, refused), k8sd.Error(100*time.Millisecond, refused))
+		failure := k8sd.Error(100*time.Millisecond, refused)
+		script(Default, canary, []string{bad}, failure, failure)
 		before, err := world.Objects(ctx, other)
 		Expect(err).NotTo(HaveOccurred())
 

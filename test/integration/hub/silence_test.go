@@ -14,8 +14,8 @@ import (
 	"github.com/windlass-dev/windlass/test/env"
 )
 
-// silence is law 14: a member stops answering while one of its machines is in flight. It is frozen, not stopped, so that
-// every connection to it stays open and is answered by nothing.
+// silence is law 14: a member stops answering while one of its machines is in flight. It is frozen, not stopped: every
+// connection to it stays open and is answered by nothing.
 func silence(ctx context.Context, g Gomega) {
 	const name, silent, well = "silence", "east/silence/ea-1", "north/silence/eu-1"
 	clusters(ctx, g, name, silent, well)
