@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	. "github.com/onsi/gomega" //nolint:revive // the dialect of wiring tests
+	. "github.com/onsi/gomega"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -143,9 +144,7 @@ func annotate(t *testing.T, c client.Client, gvk schema.GroupVersionKind, name s
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	for k, v := range set {
-		annotations[k] = v
-	}
+	maps.Copy(annotations, set)
 	o.SetAnnotations(annotations)
 	if err := c.Patch(t.Context(), o, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)

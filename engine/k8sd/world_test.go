@@ -167,8 +167,10 @@ func (w *world) listPods(rw http.ResponseWriter, r *http.Request) {
 	n := w.find(func(n *node) bool { return r.URL.Query().Get("fieldSelector") == "spec.nodeName="+n.name })
 	list := &corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}
 	if n != nil && n.pod != "" {
-		list.Items = []corev1.Pod{pod("a-pending", corev1.PodPending, false), pod("b-running", corev1.PodRunning, false),
-			pod(n.pod, corev1.PodRunning, true)}
+		list.Items = []corev1.Pod{
+			pod("a-pending", corev1.PodPending, false), pod("b-running", corev1.PodRunning, false),
+			pod(n.pod, corev1.PodRunning, true),
+		}
 	}
 	reply(rw, list)
 }

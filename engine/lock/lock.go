@@ -86,7 +86,7 @@ func (l Lock) Release(ctx context.Context, c capi.Cluster, machine types.Namespa
 	}
 	rest := slices.DeleteFunc(slices.Clone(at.holders), heldBy(machine))
 	switch {
-	case at.malformed != nil, len(rest) == len(at.holders):
+	case len(rest) == len(at.holders): // also where the lock cannot be read: nobody is known to hold it
 		return nil
 	case len(rest) == 0:
 		return l.remove(ctx, at)

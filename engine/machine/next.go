@@ -65,7 +65,7 @@ func Sent(o Observation, changeID string, err error, now time.Time) Step {
 // requested: an upgrade is asked for and no change is known.
 func (o Observation) requested(now time.Time) Step {
 	if o.sent() {
-		return o.byVersion(now, Undecided, "k8sd's answer to the refresh was lost")
+		return o.byVersion(now, "k8sd's answer to the refresh was lost")
 	}
 	a := o.current()
 	target, err := protocol.ParseTarget(o.Marks.To)
@@ -116,7 +116,7 @@ func (o Observation) inProgress(now time.Time) Step {
 		return o.adopt(now)
 	}
 	if o.Marks.ChangeID == "" {
-		return o.byVersion(now, Undecided, "k8sd started no change")
+		return o.byVersion(now, "k8sd started no change")
 	}
 	if o.Answer == nil {
 		return o.poll(now, Running)
@@ -127,13 +127,13 @@ func (o Observation) inProgress(now time.Time) Step {
 		if now.Before(o.deadline()) {
 			return waitUntil(NodeSilent, earlier(o.NextPoll, o.deadline()))
 		}
-		return o.byVersion(now, Undecided, o.Answer.Err.Error())
+		return o.byVersion(now, o.Answer.Err.Error())
 	case status.Completed && status.Status == k8sd.StatusDone:
 		return o.done()
 	case status.Completed:
 		return o.fail(now, reasonOf(status))
 	case status.Status == "":
-		s := o.byVersion(now, Undecided, fmt.Sprintf("k8sd does not know change %q", o.Marks.ChangeID))
+		s := o.byVersion(now, fmt.Sprintf("k8sd does not know change %q", o.Marks.ChangeID))
 		s.Recheck = earlier(s.Recheck, o.NextPoll)
 		return s
 	case !now.Before(o.deadline()):
@@ -204,7 +204,7 @@ func (o Observation) unaskedInFlight(now time.Time) Step {
 }
 
 // byVersion lets the node's version decide: reached is success, the deadline is failure.
-func (o Observation) byVersion(now time.Time, reason Reason, why string) Step {
+func (o Observation) byVersion(now time.Time, why string) Step {
 	switch {
 	case o.reached() && o.Marks.HasChangeID:
 		return o.done()
@@ -213,7 +213,7 @@ func (o Observation) byVersion(now time.Time, reason Reason, why string) Step {
 		s.Events = []member.Event{o.successful()}
 		return s
 	case now.Before(o.deadline()):
-		return waitUntil(reason, o.deadline())
+		return waitUntil(Undecided, o.deadline())
 	}
 	return o.fail(now, fmt.Sprintf("%s, and the node still runs %s after %s", why, o.KubeletVersion, o.timeout()))
 }

@@ -46,8 +46,10 @@ var (
 	start = time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
 	keys  = protocol.KeysFor(protocol.ProviderPrefix)
 	cpGVK = schema.GroupVersionKind{Group: "controlplane.cluster.x-k8s.io", Version: "v1beta2", Kind: "CK8sControlPlane"}
-	kinds = capi.Kinds{Cluster: core("Cluster"), Machine: core("Machine"), MachineSet: core("MachineSet"),
-		MachineDeployment: core("MachineDeployment"), ControlPlanes: []schema.GroupVersionKind{cpGVK}}
+	kinds = capi.Kinds{
+		Cluster: core("Cluster"), Machine: core("Machine"), MachineSet: core("MachineSet"),
+		MachineDeployment: core("MachineDeployment"), ControlPlanes: []schema.GroupVersionKind{cpGVK},
+	}
 	errCrash = errors.New("the process has died")
 )
 
