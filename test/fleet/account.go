@@ -74,7 +74,9 @@ func (f *Fleet) apply(ctx context.Context, s *env.Server, folder string) error {
 					return err
 				}
 			case "ServiceAccount", "Role", "RoleBinding":
-				o.SetNamespace(systemNamespace) // as kustomize does
+				if o.GetNamespace() == "" {
+					o.SetNamespace(systemNamespace) // as kustomize does
+				}
 				later = append(later, o)
 			case "ClusterRole", "ClusterRoleBinding":
 				later = append(later, o)

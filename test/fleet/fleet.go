@@ -122,7 +122,11 @@ func (f *Fleet) populate(ctx context.Context, m Member) error {
 		}
 	}
 	if m.Engine == fleetv1.EngineAgent {
-		kubeconfig, err := f.store(m.Name, f.Members[m.Name].Kubeconfig())
+		text, err := f.account(ctx, f.Members[m.Name].Server, "windlass-engine", "engine")
+		if err != nil {
+			return err
+		}
+		kubeconfig, err := f.store(m.Name, text)
 		if err != nil {
 			return err
 		}
