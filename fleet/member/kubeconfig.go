@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // SecretKeys are the keys of a Secret under which a kubeconfig is looked for, in this order.
@@ -31,20 +32,45 @@ func ParseKubeconfig(data map[string][]byte) (*rest.Config, string, error) {
 }
 
 func parse(key string, text []byte) (*rest.Config, string, error) {
-	cfg, err := clientcmd.RESTConfigFromKubeConfig(text)
+	raw, err := clientcmd.Load(text)
 	if err != nil {
 		return nil, "", fmt.Errorf("key %q is not a kubeconfig: %w", key, err)
 	}
-	switch {
-	case cfg.ExecProvider != nil, cfg.AuthProvider != nil:
-		return nil, "", fmt.Errorf("key %q: exec and auth-provider plugins are refused; accepted: a token or a client "+
-			"certificate inside the kubeconfig", key)
-	case cfg.BearerTokenFile != "", cfg.CAFile != "", cfg.CertFile != "", cfg.KeyFile != "":
-		return nil, "", fmt.Errorf("key %q: files are refused; accepted: certificate-authority-data, "+
-			"client-certificate-data, client-key-data, token", key)
+	if err := refuse(raw); err != nil { // before anything looks at what it names
+		return nil, "", fmt.Errorf("key %q: %w", key, err)
+	}
+	cfg, err := clientcmd.NewDefaultClientConfig(*raw, &clientcmd.ConfigOverrides{}).ClientConfig()
+	if err != nil {
+		return nil, "", fmt.Errorf("key %q is not a kubeconfig: %w", key, err)
 	}
 	sum := sha256.Sum256(text)
 	return cfg, hex.EncodeToString(sum[:8]), nil
+}
+
+// What a kubeconfig may not do.
+var (
+	errPlugin = errors.New("exec and auth-provider plugins are refused; accepted: a token or a client certificate " +
+		"inside the kubeconfig")
+	errFile = errors.New("files are refused; accepted: certificate-authority-data, client-certificate-data, " +
+		"client-key-data, token")
+)
+
+// refuse looks at every cluster and user, those of no context included.
+func refuse(raw *clientcmdapi.Config) error {
+	for _, user := range raw.AuthInfos {
+		switch {
+		case user.Exec != nil, user.AuthProvider != nil:
+			return errPlugin
+		case user.TokenFile != "", user.ClientCertificate != "", user.ClientKey != "":
+			return errFile
+		}
+	}
+	for _, cluster := range raw.Clusters {
+		if cluster.CertificateAuthority != "" {
+			return errFile
+		}
+	}
+	return nil
 }
 
 var errNoCertificate = errors.New("no client certificate")
