@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -57,17 +56,13 @@ func (r *Reconciler) Setup(ctx context.Context, mgr mcmanager.Manager) error {
 	if err != nil {
 		return err
 	}
-	if err := c.MultiClusterWatch(r.Members.Watch(everything, cluster)); err != nil {
+	if err := c.MultiClusterWatch(r.Members.Watch(capi.Kinds.All, cluster)); err != nil {
 		return err
 	}
 	if err := c.Watch(member.Local(local.GetCache(), &fleetv1.WorkloadCluster{}, recorded)); err != nil {
 		return err
 	}
 	return c.Watch(member.Local(local.GetCache(), &fleetv1.ManagementCluster{}, r.all))
-}
-
-func everything(k capi.Kinds) []schema.GroupVersionKind {
-	return append([]schema.GroupVersionKind{k.Cluster, k.Machine, k.MachineDeployment}, k.ControlPlanes...)
 }
 
 // cluster wakes the cluster that an object of a member belongs to.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -65,17 +64,13 @@ func (r *Reconciler) Setup(ctx context.Context, mgr mcmanager.Manager) error {
 	if err != nil {
 		return err
 	}
-	if err := c.MultiClusterWatch(r.Members.Watch(everything, r.at)); err != nil {
+	if err := c.MultiClusterWatch(r.Members.Watch(capi.Kinds.All, r.at)); err != nil {
 		return err
 	}
 	if err := c.Watch(member.Local(local.GetCache(), &fleetv1.ClusterUpgrade{}, self)); err != nil {
 		return err
 	}
 	return c.Watch(member.Local(local.GetCache(), &fleetv1.ManagementCluster{}, r.of))
-}
-
-func everything(k capi.Kinds) []schema.GroupVersionKind {
-	return append([]schema.GroupVersionKind{k.Cluster, k.Machine, k.MachineDeployment}, k.ControlPlanes...)
 }
 
 func place(name multicluster.ClusterName, at types.NamespacedName) string {
