@@ -4,6 +4,7 @@
 package upgrade
 
 import (
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -64,12 +65,32 @@ func observe(cu *fleetv1.ClusterUpgrade, reach Reach, w member.World, d drive.Me
 	if until, err := protocol.ParseStartBefore(w.Cluster.Annotations[protocol.StartBeforeKey]); err == nil {
 		s.observation.StartBefore = until
 	}
-	for _, o := range cu.Spec.Owners {
+	for _, o := range owners(cu, w) {
 		s.addOwner(o, planFor(cu, o), d)
 		last := &s.observation.Owners[len(s.observation.Owners)-1]
 		last.GrantedAt, last.MovedAt = moved(cu, o)
 	}
 	return s
+}
+
+// owners are those that were planned, and the pools that have joined the cluster since: it is not done while machines
+// of it are not proven (law 3).
+func owners(cu *fleetv1.ClusterUpgrade, w member.World) []fleetv1.UpgradeOwner {
+	planned := cu.Spec.Owners
+	if cu.Spec.Upgrade.Order == fleetv1.OrderControlPlaneOnly || len(planned) == 0 {
+		return planned
+	}
+	all := slices.Clone(planned)
+	for _, pool := range w.Pools {
+		joined := fleetv1.UpgradeOwner{
+			Kind: pool.GVK.Kind, Name: pool.Object.Name, Role: fleetv1.RoleWorkers,
+			Target: planned[0].Target, Version: planned[0].Version,
+		}
+		if !slices.Contains(planned, joined) {
+			all = append(all, joined)
+		}
+	}
+	return all
 }
 
 // moved is when an owner was last granted, and when a machine of it last began or ended, as the status remembers it.
