@@ -34,7 +34,11 @@ type findings struct {
 	expires            time.Time
 }
 
-// report writes findings into a status. Of a member that does not answer, what was known before stays.
+// changed reports whether another cluster answers than the one that was registered.
+func (f findings) changed() bool { return f.pinned != "" && f.clusterID != f.pinned }
+
+// report writes findings into a status. Of a member that does not answer, and of one behind whose address another
+// cluster answers, what was known before stays.
 func report(s *fleetv1.ManagementClusterStatus, generation int64, f findings, now time.Time) {
 	set := func(kind string, status metav1.ConditionStatus, reason, message string) {
 		c := metav1.Condition{
@@ -50,7 +54,7 @@ func report(s *fleetv1.ManagementClusterStatus, generation int64, f findings, no
 	if !f.expires.IsZero() {
 		s.CredentialExpiry = new(metav1.NewTime(f.expires))
 	}
-	if f.clusterID == "" {
+	if f.clusterID == "" || f.changed() {
 		return
 	}
 	s.ServerVersion, s.ClusterAPIVersions = f.health.ServerVersion, f.served
@@ -98,11 +102,10 @@ func installed(f findings) condition {
 	c := condition{
 		kind: fleetv1.ClusterAPIInstalledCondition, status: metav1.ConditionTrue, reason: fleetv1.InstalledReason,
 	}
-	switch f.health.State {
-	case APIMissing:
+	switch {
+	case f.health.State == APIMissing:
 		c.status, c.reason, c.message = metav1.ConditionFalse, fleetv1.NotAManagementClusterReason, f.health.Message
-	case Ready:
-	case Connecting, Unreachable, Unauthorized:
+	case f.health.State != Ready:
 		c.status, c.reason = metav1.ConditionUnknown, fleetv1.UnreachableReason
 	}
 	return c
@@ -118,7 +121,7 @@ func ready(f findings) condition {
 		}
 	}
 	switch {
-	case f.pinned != "" && f.clusterID != f.pinned:
+	case f.changed():
 		c.reason = fleetv1.IdentityChangedReason
 		c.message = "the kubeconfig leads to another cluster (kube-system has UID " + f.clusterID + ") than the one " +
 			"registered (" + f.pinned + "); nothing there is touched, and nothing is read as removed. Delete this " +
