@@ -49,7 +49,7 @@ bench: ## Run the benchmarks of the decisions and of the engine.
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT) ## Run the linters of .golangci.yml.
-	$(GOLANGCI_LINT) run ./...
+	$(GOLANGCI_LINT) run --allow-parallel-runners ./...
 
 .PHONY: verify
 verify: verify-format verify-tidy verify-generate lint ## Check that generated files, modules and formatting are current, and lint.
@@ -72,7 +72,7 @@ verify-tidy:
 verify-generate: $(CONTROLLER_GEN)
 	@scratch=$$(mktemp -d)
 	trap 'rm -rf "$$scratch"' EXIT
-	cp -r --parents Makefile go.mod go.sum config docs engine fleet policy test/specpages test/tools "$$scratch/"
+	cp -rp --parents Makefile go.mod go.sum config docs engine fleet policy test/specpages test/tools "$$scratch/"
 	$(MAKE) --no-print-directory -C "$$scratch" generate TOOLS=$(TOOLS)
 	diff -ru config "$$scratch/config"
 	diff -ru docs "$$scratch/docs"
