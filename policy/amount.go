@@ -48,7 +48,7 @@ func (a Amount) AtLeastOne(planned int) int {
 	return max(1, a.Of(planned))
 }
 
-// inRange: not negative, and as a percentage at least least and at most 100.
+// inRange: not negative, and as a percentage from least to 100.
 func (a Amount) inRange(least int) bool {
 	if !a.Percent {
 		return a.Value >= 0

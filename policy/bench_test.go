@@ -49,8 +49,10 @@ func BenchmarkDecide10k(b *testing.B) {
 
 // BenchmarkMakePlan10k plans 10,000 clusters.
 func BenchmarkMakePlan10k(b *testing.B) {
-	in := policy.PlanInput{Target: target, NoCanaries: true,
-		Waves: []policy.WaveSpec{{Name: "half", Percent: 50}, {Name: "rest", Rest: true}}}
+	in := policy.PlanInput{
+		Target: target, NoCanaries: true,
+		Waves: []policy.WaveSpec{{Name: "half", Percent: 50}, {Name: "rest", Rest: true}},
+	}
 	for m := range 50 {
 		in.Candidates = append(in.Candidates, numbered(fmt.Sprintf("m%02d", m), 200)...)
 	}

@@ -150,7 +150,8 @@ func TestLaw4And5LimitsGateStartsFromTheFirstCluster(t *testing.T) {
 			[]int{1, 3}, with(sets(done, "Withdraw Failed"), failures(1)), w1("Progressing", "", "MaxConcurrency"),
 		},
 		"and then gives it back": {
-			[]int{1, 3}, with(sets(done, "Withdraw Failed settled"), failures(1)),
+			[]int{1, 3},
+			with(sets(done, "Withdraw Failed settled"), failures(1)),
 			w1("Progressing", "c2=Run", "MaxConcurrency"),
 		},
 		"a cluster that still moves counts whatever its intent": {
@@ -160,31 +161,37 @@ func TestLaw4And5LimitsGateStartsFromTheFirstCluster(t *testing.T) {
 			[]int{1, 3}, sets(done, "Wait Pending returning"), w1("Progressing", "", "MaxConcurrency"),
 		},
 		"older rollouts of the policy count": {
-			[]int{1, 3}, with(sets(done), concurrency(2), func(f *policy.Fleet) { f.OtherActive = 1 }),
+			[]int{1, 3},
+			with(sets(done), concurrency(2), func(f *policy.Fleet) { f.OtherActive = 1 }),
 			w1("Progressing", "c1=Run", "MaxConcurrency"),
 		},
 		"the member's limit counts all policies": {
-			[]int{1, 3}, with(sets(done), concurrency(3), func(f *policy.Fleet) {
+			[]int{1, 3},
+			with(sets(done), concurrency(3), func(f *policy.Fleet) {
 				f.Members["a"] = policy.Member{Ready: true, Upgrade: true, MaxConcurrentClusters: 3, Active: 2}
 			}),
 			w1("Progressing", "c1=Run", "MemberLimit"),
 		},
 		"a count of the member that is behind does not widen it": {
-			[]int{1, 3}, with(sets(done, "Run Progressing"), concurrency(3), func(f *policy.Fleet) {
+			[]int{1, 3},
+			with(sets(done, "Run Progressing"), concurrency(3), func(f *policy.Fleet) {
 				f.Members["a"] = policy.Member{Ready: true, Upgrade: true, MaxConcurrentClusters: 1}
 			}),
 			w1("Progressing", "", "MemberLimit"),
 		},
 		"lowering a limit stops no one": {
-			[]int{1, 4}, sets(done, "Run Progressing", "Run Progressing", "Run Progressing"),
+			[]int{1, 4},
+			sets(done, "Run Progressing", "Run Progressing", "Run Progressing"),
 			w1("Progressing", "", "MaxConcurrency"),
 		},
 		"nothing begins while planned clusters are not seen": {
-			[]int{1, 3}, with(sets(done), func(f *policy.Fleet) { f.Waves[1].Planned = 4 }),
+			[]int{1, 3},
+			with(sets(done), func(f *policy.Fleet) { f.Waves[1].Planned = 4 }),
 			w1("Progressing", "", "PlanIncomplete"),
 		},
 		"nor while nothing can be counted at all": {
-			[]int{1, 1}, with(sets(done, done), func(f *policy.Fleet) { f.Waves[1].Planned = 2 }),
+			[]int{1, 1},
+			with(sets(done, done), func(f *policy.Fleet) { f.Waves[1].Planned = 2 }),
 			w1("Progressing", "", "PlanIncomplete"),
 		},
 	} {
@@ -195,28 +202,33 @@ func TestLaw4And5LimitsGateStartsFromTheFirstCluster(t *testing.T) {
 func TestLaw6FailureBudget(t *testing.T) {
 	for name, tc := range map[string]row{
 		"one failure too many halts; in flight finishes": {
-			[]int{1, 4}, sets(done, "Run Failed", "Run Progressing"),
+			[]int{1, 4},
+			sets(done, "Run Failed", "Run Progressing"),
 			decided{"Halted", "FailureBudgetExceeded", "w1", "c1=Withdraw c2=Hold", "FailureBudgetExceeded"},
 		},
 		"failures within budget do not": {
-			[]int{1, 4}, with(sets(done, "Run Failed"), failures(1), concurrency(2)),
+			[]int{1, 4},
+			with(sets(done, "Run Failed"), failures(1), concurrency(2)),
 			decided{"Progressing", "Progressing", "w1", "c1=Withdraw c2=Run", "MaxConcurrency"},
 		},
 		"nothing lifts it, neither time nor limits": {
-			[]int{1, 4}, with(sets(done, "Hold Succeeded settled"), failures(4), func(f *policy.Fleet) {
+			[]int{1, 4},
+			with(sets(done, "Hold Succeeded settled"), failures(4), func(f *policy.Fleet) {
 				f.Sticky, f.StickyReason = policy.PhaseHalted, policy.ReasonFailureBudgetExceeded
 			}),
 			decided{"Halted", "FailureBudgetExceeded", "w1", "", "FailureBudgetExceeded"},
 		},
 		"a wave that proves nothing halts though the budget allows it": {
-			[]int{1, 1, 1}, with(sets(done, "Withdraw Failed settled"), failures(1)),
+			[]int{1, 1, 1},
+			with(sets(done, "Withdraw Failed settled"), failures(1)),
 			decided{"Halted", "NothingProven", "w1", "", "NothingProven"},
 		},
 		"also when its clusters are gone": {
 			[]int{1, 1, 1}, sets(done, "Wait Removed"), decided{"Halted", "NothingProven", "w1", "", "NothingProven"},
 		},
 		"failures within budget are told at the end": {
-			[]int{1, 2}, with(sets(done, done, "Withdraw Failed settled"), failures(1)),
+			[]int{1, 2},
+			with(sets(done, done, "Withdraw Failed settled"), failures(1)),
 			decided{"CompletedWithFailures", "FailuresWithinBudget", "", "", ""},
 		},
 	} {
@@ -254,29 +266,35 @@ func TestLaw7CanariesFirst(t *testing.T) {
 			[]int{0, 1}, nil, decided{"Progressing", "Progressing", "w1", "c0=Run", ""},
 		},
 		"a later cluster on another version halts": {
-			[]int{1, 3}, sets(done, "Run Succeeded settled v1.33.10"),
+			[]int{1, 3},
+			sets(done, "Run Succeeded settled v1.33.10"),
 			decided{"Halted", "TargetMoved", "w1", "", "TargetMoved"},
 		},
 		"unless the policy goes on": {
-			[]int{1, 2}, with(sets(done, "Run Succeeded settled v1.33.10"), func(f *policy.Fleet) { f.OnMovedHalt = false }),
+			[]int{1, 2},
+			with(sets(done, "Run Succeeded settled v1.33.10"), func(f *policy.Fleet) { f.OnMovedHalt = false }),
 			decided{"Progressing", "Progressing", "w1", "c2=Run", ""},
 		},
 		"canaries that disagree halt": {
-			[]int{2, 3}, sets(done, "Run Succeeded settled v1.33.10"),
+			[]int{2, 3},
+			sets(done, "Run Succeeded settled v1.33.10"),
 			decided{"Halted", "TargetMoved", "w1", "", "TargetMoved"},
 		},
 		"an architecture that no canary proved halts": {
-			[]int{1, 3}, with(sets(done, done), func(f *policy.Fleet) {
+			[]int{1, 3},
+			with(sets(done, done), func(f *policy.Fleet) {
 				f.Clusters[1].Versions = map[string]string{"arm64": "v1.33.9"}
 			}),
 			decided{"Halted", "TargetMoved", "w1", "", "TargetMoved"},
 		},
 		"what canaries proved that needed nothing counts": {
-			[]int{0, 2}, with(sets(done), func(f *policy.Fleet) { f.Proven = map[string]string{"amd64": "v1.33.9+k8s1"} }),
+			[]int{0, 2},
+			with(sets(done), func(f *policy.Fleet) { f.Proven = map[string]string{"amd64": "v1.33.9+k8s1"} }),
 			decided{"Progressing", "Progressing", "w1", "c1=Run", ""},
 		},
 		"without canaries there is nothing to compare with": {
-			[]int{0, 2}, with(sets(done), func(f *policy.Fleet) { f.HasCanaries = false }),
+			[]int{0, 2},
+			with(sets(done), func(f *policy.Fleet) { f.HasCanaries = false }),
 			decided{"Progressing", "Progressing", "w1", "c1=Run", ""},
 		},
 	} {
@@ -309,40 +327,47 @@ func TestStopsAreStickyAndTakeBackWhatIsInFlight(t *testing.T) {
 	sticky := func(p policy.Phase) func(*policy.Fleet) { return func(f *policy.Fleet) { f.Sticky = p } }
 	for name, tc := range map[string]row{
 		"cancel": {
-			[]int{1, 3}, with(sets(done, "Run Progressing", "Hold Holding"), cancelled),
+			[]int{1, 3},
+			with(sets(done, "Run Progressing", "Hold Holding"), cancelled),
 			decided{"Cancelled", "Cancelled", "w1", "c1=Withdraw c2=Withdraw", ""},
 		},
 		"supersede": {
-			[]int{1, 3}, with(sets(done, "Run Verifying"), superseded),
+			[]int{1, 3},
+			with(sets(done, "Run Verifying"), superseded),
 			decided{"Superseded", "Superseded", "w1", "c1=Withdraw", ""},
 		},
 		"cancelled stays cancelled": {
 			[]int{1, 3}, with(sets(done), sticky("Cancelled"), superseded), decided{Phase: "Cancelled", Current: "w1"},
 		},
 		"superseded stays superseded": {
-			[]int{1, 3}, with(sets(done, "Run Progressing"), sticky("Superseded")),
+			[]int{1, 3},
+			with(sets(done, "Run Progressing"), sticky("Superseded")),
 			decided{Phase: "Superseded", Current: "w1", Intents: "c1=Withdraw"},
 		},
 		"what is through stays so": {
 			[]int{1, 1}, with(sets(done, done), superseded), decided{"Succeeded", "Succeeded", "", "", ""},
 		},
 		"a halted rollout can be superseded": {
-			[]int{1, 2}, with(sets("Withdraw Failed settled"), sticky("Halted"), superseded),
+			[]int{1, 2},
+			with(sets("Withdraw Failed settled"), sticky("Halted"), superseded),
 			decided{"Superseded", "Superseded", "canaries", "", ""},
 		},
 		"cancelled before it was planned": {
-			[]int{1, 1}, with(cancelled, func(f *policy.Fleet) { f.Committed = false }),
+			[]int{1, 1},
+			with(cancelled, func(f *policy.Fleet) { f.Committed = false }),
 			decided{"Cancelled", "Cancelled", "canaries", "", ""},
 		},
 		"pause holds what runs": {
-			[]int{1, 3}, with(sets(done, "Run Progressing", "Run Failed"), failures(1), isPaused),
+			[]int{1, 3},
+			with(sets(done, "Run Progressing", "Run Failed"), failures(1), isPaused),
 			decided{"Paused", "Paused", "w1", "c1=Hold c2=Withdraw", "Paused"},
 		},
 		"going on lets it run": {
 			[]int{1, 3}, sets(done, "Hold Holding"), decided{"Progressing", "Progressing", "w1", "c1=Run", "MaxConcurrency"},
 		},
 		"a paused rollout still halts": {
-			[]int{1, 3}, with(sets("Run Failed"), isPaused),
+			[]int{1, 3},
+			with(sets("Run Failed"), isPaused),
 			decided{"Halted", "CanaryFailed", "canaries", "c0=Withdraw", "CanaryFailed"},
 		},
 		"a paused rollout still ends": {
@@ -350,7 +375,8 @@ func TestStopsAreStickyAndTakeBackWhatIsInFlight(t *testing.T) {
 		},
 		"nothing to do": {[]int{0, 0}, nil, decided{"Succeeded", "NothingToDo", "", "", ""}},
 		"not planned yet": {
-			[]int{1, 1}, func(f *policy.Fleet) { f.Committed = false },
+			[]int{1, 1},
+			func(f *policy.Fleet) { f.Committed = false },
 			decided{"Planning", "Planning", "canaries", "", "Planning"},
 		},
 		"cannot be planned": {
@@ -381,7 +407,8 @@ func TestLaw2And14AClusterThatCannotBeginGivesItsSlotBack(t *testing.T) {
 			[]int{1, 3}, sets(done, "Wait Pending"), w1("c1=Run", "MaxConcurrency"),
 		},
 		"unhealthy before anything was granted": {
-			[]int{1, 3}, with(sets(done, "Run Pending ClusterUnhealthy"), concurrency(2)),
+			[]int{1, 3},
+			with(sets(done, "Run Pending ClusterUnhealthy"), concurrency(2)),
 			w1("c1=Wait c2=Run", "MaxConcurrency"),
 		},
 		"one that was begun keeps it": {
@@ -391,11 +418,13 @@ func TestLaw2And14AClusterThatCannotBeginGivesItsSlotBack(t *testing.T) {
 			[]int{1, 1}, sets(done, "Wait Pending ClaimedByOther"), w1("", "ClaimedByOther"),
 		},
 		"it is given back while the rollout is paused, too": {
-			[]int{1, 1}, with(sets(done, "Hold Pending ClusterPaused"), func(f *policy.Fleet) { f.Paused = true }),
+			[]int{1, 1},
+			with(sets(done, "Hold Pending ClusterPaused"), func(f *policy.Fleet) { f.Paused = true }),
 			decided{"Paused", "Paused", "w1", "c1=Wait", "Paused"},
 		},
 		"a silent member": {
-			[]int{1, 2}, with(sets(done), member(policy.Member{Upgrade: true, Reason: "Unreachable"})),
+			[]int{1, 2},
+			with(sets(done), member(policy.Member{Upgrade: true, Reason: "Unreachable"})),
 			w1("", "MemberUnreachable"),
 		},
 		"a member that may only be read": {
@@ -405,7 +434,8 @@ func TestLaw2And14AClusterThatCannotBeginGivesItsSlotBack(t *testing.T) {
 			[]int{1, 2}, with(sets(done), func(f *policy.Fleet) { f.Members = nil }), w1("", "MemberUnreachable"),
 		},
 		"no other cluster waits for a silent one": {
-			[]int{1, 2}, with(sets(done), func(f *policy.Fleet) {
+			[]int{1, 2},
+			with(sets(done), func(f *policy.Fleet) {
 				f.Members["b"] = policy.Member{}
 				f.Clusters[1].Member = "b"
 			}),

@@ -36,9 +36,11 @@ func single(c *policy.Candidate)   { c.ControlPlaneReplicas = 1 }
 func wave(i int) func(*policy.Candidate) {
 	return func(c *policy.Candidate) { c.WaveMatches = append(c.WaveMatches, i) }
 }
+
 func at(versions ...string) func(*policy.Candidate) {
 	return func(c *policy.Candidate) { c.ControlPlaneVersions, c.WorkerVersions = versions, versions }
 }
+
 func on(architectures ...string) func(*policy.Candidate) {
 	return func(c *policy.Candidate) { c.Architectures = architectures }
 }
@@ -319,7 +321,9 @@ func TestPlansAreDeterministicPartitions(t *testing.T) {
 			in.Candidates = append(in.Candidates, c)
 		}
 		in.Waves = []policy.WaveSpec{
-			{Name: "w0"}, {Name: "w1"}, {Name: "w2", Percent: rapid.IntRange(1, 100).Draw(t, "percent")},
+			{Name: "w0"},
+			{Name: "w1"},
+			{Name: "w2", Percent: rapid.IntRange(1, 100).Draw(t, "percent")},
 			{Name: "w3", Rest: true},
 		}
 		plan, err := policy.MakePlan(in)

@@ -5,6 +5,7 @@ package drive_test
 
 import (
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 
@@ -44,9 +45,7 @@ func TestTakeClaimWritesItWhereThereIsNone(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := map[string]string{drive.ClaimKey: written}
-			for k, v := range foreign {
-				want[k] = v
-			}
+			maps.Copy(want, foreign)
 			if diff := cmp.Diff(want, w.annotations(t, kinds.Cluster, "eu-1")); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

@@ -247,8 +247,10 @@ func TestStatusIsBounded(t *testing.T) {
 		t.Errorf("%d pools, %d machines", len(got.Pools), got.Machines)
 	}
 	long := inventory.Status("mgmt-a", world(func(w *member.World) {
-		w.Machines = []capi.Machine{machine("a", "", "v1", strings.Repeat("x", 600)+"a"),
-			machine("b", "", "v1", strings.Repeat("x", 600)+"b")}
+		w.Machines = []capi.Machine{
+			machine("a", "", "v1", strings.Repeat("x", 600)+"a"),
+			machine("b", "", "v1", strings.Repeat("x", 600)+"b"),
+		}
 	}), keys).ControlPlane.ByRelease
 	if len(long) != 1 || long[0].Count != 2 || utf8.RuneCountInString(long[0].Name) != fleetv1.MaxText {
 		t.Errorf("releases that are too long: %+v", long)

@@ -5,6 +5,7 @@ package member_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,7 +42,7 @@ func newHub(t *testing.T, kubeconfig string, others ...client.Object) *hub {
 	if err := corev1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	objects := append(others, registered("a", now))
+	objects := append(slices.Clone(others), registered("a", now))
 	if kubeconfig != "" {
 		objects = append(objects, &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "fleet", Name: "a"},

@@ -117,7 +117,8 @@ func TestOnlyWhatIsSaidIsSelected(t *testing.T) {
 			fleetv1.ClusterSelection{Names: []string{"mgmt-a/shop/a2", "mgmt-b/shop/b2"}}, []string{"a2", "b2"}, nil,
 		},
 		"by names that nobody has": {
-			fleetv1.ClusterSelection{Names: []string{"mgmt-a/shop/a2", "mgmt-a/shop/b2", "a1"}}, []string{"a2"},
+			fleetv1.ClusterSelection{Names: []string{"mgmt-a/shop/a2", "mgmt-a/shop/b2", "a1"}},
+			[]string{"a2"},
 			[]string{"a1", "mgmt-a/shop/b2"},
 		},
 		"by the name of one whose member is not registered": {
@@ -159,8 +160,10 @@ func TestCanariesAreThoseNamedAndSelected(t *testing.T) {
 		"by name":     {fleetv1.Canaries{Names: []string{"mgmt-a/shop/a1"}}, []string{"a1"}, nil, false},
 		"by label":    {fleetv1.Canaries{Selector: selector("name", "b1")}, []string{"b1"}, nil, false},
 		"by a name that is not selected": {
-			fleetv1.Canaries{Names: []string{"mgmt-a/shop/a1", "mgmt-a/shop/a2"}}, []string{"a1"},
-			[]string{"mgmt-a/shop/a2"}, false,
+			fleetv1.Canaries{Names: []string{"mgmt-a/shop/a1", "mgmt-a/shop/a2"}},
+			[]string{"a1"},
+			[]string{"mgmt-a/shop/a2"},
+			false,
 		},
 		"by a label that no selected cluster has": {
 			fleetv1.Canaries{Selector: selector("name", "a2")}, nil, []string{"selector name=a2"}, false,

@@ -288,23 +288,31 @@ func TestPeersOfOneOwnerMustAgree(t *testing.T) {
 		expected string
 	}{
 		"all agree": {
-			"v1.33", []capi.Machine{at("md-1", "v1.33.9", "amd64"), at("md-2", "v1.33.9", "amd64")},
-			[]string{"md-1", "md-2"}, "v1.33",
+			"v1.33",
+			[]capi.Machine{at("md-1", "v1.33.9", "amd64"), at("md-2", "v1.33.9", "amd64")},
+			[]string{"md-1", "md-2"},
+			"v1.33",
 		},
 		"one is behind": {
-			"v1.33", []capi.Machine{at("md-1", "v1.33.9", "amd64"), at("md-2", "v1.33.10", "amd64")},
-			[]string{"md-2"}, "v1.33.10",
+			"v1.33",
+			[]capi.Machine{at("md-1", "v1.33.9", "amd64"), at("md-2", "v1.33.10", "amd64")},
+			[]string{"md-2"},
+			"v1.33.10",
 		},
 		"architectures are compared with themselves": {
-			"v1.33", []capi.Machine{at("md-1", "v1.33.9", "amd64"), at("md-2", "v1.33.10", "arm64")},
-			[]string{"md-1", "md-2"}, "v1.33",
+			"v1.33",
+			[]capi.Machine{at("md-1", "v1.33.9", "amd64"), at("md-2", "v1.33.10", "arm64")},
+			[]string{"md-1", "md-2"},
+			"v1.33",
 		},
 		"one that is not proven is no measure": {
 			"v1.33", []capi.Machine{at("md-1", "v1.33.9", "amd64"), old}, []string{"md-1"}, "v1.33",
 		},
 		"a patch is wanted, which each fits": {
-			"v1.33.9", []capi.Machine{at("md-1", "v1.33.9", "amd64"), at("md-2", "v1.33.10", "amd64")},
-			[]string{"md-1", "md-2"}, "v1.33.9",
+			"v1.33.9",
+			[]capi.Machine{at("md-1", "v1.33.9", "amd64"), at("md-2", "v1.33.10", "amd64")},
+			[]string{"md-1", "md-2"},
+			"v1.33.9",
 		},
 	}
 	for name, c := range cases {
@@ -391,7 +399,8 @@ func TestReach(t *testing.T) {
 			mc(metav1.ConditionTrue), true, down, Reach{Message: "management cluster a: Unreachable: refused", Access: true},
 		},
 		"this process has not connected to it yet": {
-			mc(metav1.ConditionTrue), false, member.Health{State: member.Connecting},
+			mc(metav1.ConditionTrue), false,
+			member.Health{State: member.Connecting},
 			Reach{Message: "management cluster a: Connecting: ", Access: true},
 		},
 	}

@@ -68,11 +68,15 @@ func fromBytes(data []byte) cluster.Observation {
 	o := cluster.Observation{
 		Intent: []policy.Intent{policy.Run, policy.Hold, policy.Withdraw, policy.Wait, ""}[next(5)],
 		Order:  []policy.Order{"", policy.ControlPlaneOnly, policy.WorkersOnly}[next(3)],
-		Phase: []policy.ClusterPhase{"", policy.Progressing, policy.Failed, policy.Succeeded, policy.Skipped,
-			"odd"}[next(6)],
+		Phase: []policy.ClusterPhase{
+			"", policy.Progressing, policy.Failed, policy.Succeeded, policy.Skipped,
+			"odd",
+		}[next(6)],
 		Reachable: likely(), Access: likely(), Present: likely(), Deleting: !likely(), Paused: !likely(), Settled: yes(),
-		Claim: cluster.Claim{State: []cluster.ClaimState{cluster.ClaimOurs, cluster.ClaimNone,
-			cluster.ClaimOther}[next(3)]},
+		Claim: cluster.Claim{State: []cluster.ClaimState{
+			cluster.ClaimOurs, cluster.ClaimNone,
+			cluster.ClaimOther,
+		}[next(3)]},
 		NotAfter: instant(), StartedAt: instant(), ProvenSince: instant(), StartBefore: instant(), Health: verdict(),
 	}
 	for i := 0; len(data) > 0; i++ {

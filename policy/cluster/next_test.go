@@ -217,8 +217,10 @@ func TestLaw3And14NothingIsJudgedFromSilence(t *testing.T) {
 			"Progressing Starting GrantOwner CK8sControlPlane/cp",
 		},
 		"a machine at target that is not healthy is waited for": {
-			[]edit{claimed, granted("cp"), finished("cp"),
-				machine("cp", 1, func(m *cluster.Machine) { m.Proven = cluster.Verdict{} })},
+			[]edit{
+				claimed, granted("cp"), finished("cp"),
+				machine("cp", 1, func(m *cluster.Machine) { m.Proven = cluster.Verdict{} }),
+			},
 			"Progressing MachineNotProven",
 		},
 		"a machine too few is waited for": {
@@ -229,8 +231,10 @@ func TestLaw3And14NothingIsJudgedFromSilence(t *testing.T) {
 			[]edit{func(o *cluster.Observation) { o.Owners = nil }}, "Pending OwnerMissing",
 		},
 		"an owner that is gone is no success": {
-			[]edit{claimed, granted("cp"), finished("cp", "pool-a", "pool-b"),
-				change("pool-b", func(o *cluster.Owner) { o.Present = false })},
+			[]edit{
+				claimed, granted("cp"), finished("cp", "pool-a", "pool-b"),
+				change("pool-b", func(o *cluster.Owner) { o.Present = false }),
+			},
 			"Holding OwnerMissing",
 		},
 		"a single control plane machine is refused": {
@@ -301,8 +305,10 @@ func TestLaw19WorkersAfterTheControlPlaneOneOwnerAtATime(t *testing.T) {
 func TestLaw11WithdrawOwnersBeforeMachinesAndLeaveNothing(t *testing.T) {
 	for name, tc := range map[string]row{
 		"the target of an owner in flight is not changed": {
-			[]edit{claimed, granted("cp"), machine("cp", 0, busy),
-				change("cp", func(o *cluster.Owner) { o.To = "channel=other" })},
+			[]edit{
+				claimed, granted("cp"), machine("cp", 0, busy),
+				change("cp", func(o *cluster.Owner) { o.To = "channel=other" }),
+			},
 			"Holding WaitingForMachine",
 		},
 		"nor that of somebody else's": {[]edit{machine("cp", 0, busy)}, "Pending ForeignUpgrade"},

@@ -74,6 +74,7 @@ func (c conditions) nodeReady(node *corev1.Node) {
 		reason = clusterv1.MachineNodeReadyReason
 	case corev1.ConditionFalse:
 		reason = clusterv1.MachineNodeNotReadyReason
+	case corev1.ConditionUnknown:
 	}
 	if ready.Status != corev1.ConditionTrue && ready.Message != "" {
 		message = "* Node.Ready: " + ready.Message

@@ -157,7 +157,7 @@ func (f *Fleet) removeNode(ctx context.Context, c *env.Cluster, machine string) 
 	return c.Server.Client.Delete(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
 }
 
-// AwaitMachine returns the first machine of a cluster for which is is true, as soon as a watch shows one.
+// AwaitMachine returns the first machine of a cluster that is what is says, as soon as a watch shows one.
 func (f *Fleet) AwaitMachine(
 	ctx context.Context, path string, is func(*clusterv1.Machine) bool,
 ) (*clusterv1.Machine, error) {
