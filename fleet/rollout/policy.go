@@ -52,30 +52,59 @@ func (r *PolicyReconciler) Reconcile(ctx context.Context, req reconcile.Request)
 		return reconcile.Result{}, r.report(ctx, p, nil, err)
 	}
 	newest, err := newestOf(ctx, r.Hub, p)
-	if err == nil && (newest == nil || !equality.Semantic.DeepEqual(newest.Spec.Target, target)) {
+	if err == nil && !current(p, newest, target) {
 		// The cache may not have seen our own last Rollout: look past it before another is made.
-		newest, err = newestOf(ctx, r.Live, p)
+		newest, err = r.lookPast(ctx, p)
 	}
 	if err != nil {
-		return reconcile.Result{}, err
+		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	if newest == nil || !equality.Semantic.DeepEqual(newest.Spec.Target, target) {
-		if newest, err = r.begin(ctx, p, target, newest); err != nil {
+	switch {
+	case current(p, newest, target):
+	case cancelled(p, target):
+		newest = nil
+	default:
+		if newest, err = r.begin(ctx, p, target, max(numberOf(newest), p.Status.Number)+1); err != nil {
 			return reconcile.Result{}, err
 		}
 	}
 	return reconcile.Result{}, r.report(ctx, p, newest, nil)
 }
 
+// lookPast reads the newest Rollout past the cache, and what the policy's status remembers of the last one.
+func (r *PolicyReconciler) lookPast(ctx context.Context, p *fleetv1.RolloutPolicy) (*fleetv1.Rollout, error) {
+	live := &fleetv1.RolloutPolicy{}
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(p), live); err != nil {
+		return nil, fmt.Errorf("reading RolloutPolicy %s: %w", p.Name, err)
+	}
+	p.Status = live.Status
+	return newestOf(ctx, r.Live, p)
+}
+
+// current reports whether the newest Rollout is the one of this target, and none was after it.
+func current(p *fleetv1.RolloutPolicy, newest *fleetv1.Rollout, target fleetv1.Target) bool {
+	return newest != nil && newest.Spec.Number >= p.Status.Number &&
+		equality.Semantic.DeepEqual(newest.Spec.Target, target)
+}
+
+// cancelled reports whether the last Rollout was one of this target and has been deleted, which is to cancel it: only a
+// new target starts another (law 6).
+func cancelled(p *fleetv1.RolloutPolicy, target fleetv1.Target) bool {
+	return p.Status.Number > 0 && p.Status.Rollout == Name(p, target, p.Status.Number)
+}
+
+func numberOf(ro *fleetv1.Rollout) int64 {
+	if ro == nil {
+		return 0
+	}
+	return ro.Spec.Number
+}
+
 // begin makes the next Rollout. Its name follows from the policy, the target and the number, so that making it twice
 // makes one.
-func (r *PolicyReconciler) begin(ctx context.Context, p *fleetv1.RolloutPolicy, target fleetv1.Target, last *fleetv1.Rollout) (
+func (r *PolicyReconciler) begin(ctx context.Context, p *fleetv1.RolloutPolicy, target fleetv1.Target, number int64) (
 	*fleetv1.Rollout, error,
 ) {
-	number := int64(1)
-	if last != nil {
-		number = last.Spec.Number + 1
-	}
 	ro := &fleetv1.Rollout{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: p.Namespace, Name: Name(p, target, number),
@@ -124,6 +153,10 @@ func (r *PolicyReconciler) report(ctx context.Context, p *fleetv1.RolloutPolicy,
 	switch {
 	case invalid != nil:
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, fleetv1.InvalidReason, fleetv1.Bound(invalid.Error())
+	case ro == nil:
+		c.Status, c.Reason = metav1.ConditionFalse, string(fleetv1.RolloutCancelled)
+		c.Message = fmt.Sprintf("Rollout %s was deleted, which cancels it; only another target starts a new one",
+			p.Status.Rollout)
 	case ro.Status.Plan != nil:
 		c.Message = fmt.Sprintf("Rollout %s is planned: %d clusters in %d waves", ro.Name, ro.Status.Plan.Total,
 			len(ro.Status.Waves))
@@ -146,7 +179,7 @@ func (r *PolicyReconciler) report(ctx context.Context, p *fleetv1.RolloutPolicy,
 
 // effective are the values that a policy comes to, as its Rollout committed them.
 func effective(s *fleetv1.RolloutPolicyStatus, ro *fleetv1.Rollout) {
-	s.Target, s.Rollout = observe.Text(ro.Spec.Target), ro.Name
+	s.Target, s.Rollout, s.Number = observe.Text(ro.Spec.Target), ro.Name, ro.Spec.Number
 	s.Waves, s.Selected, s.Canaries = nil, 0, 0
 	if ro.Status.Plan == nil {
 		return

@@ -198,7 +198,8 @@ func TestAPolicySaysWhatBecameOfIt(t *testing.T) {
 		p := &fleetv1.RolloutPolicy{}
 		h.get("k8s", p)
 		want := fleetv1.RolloutPolicyStatus{
-			ObservedGeneration: 1, Target: "channel=1.33-classic/stable", Rollout: ro.Name, Selected: 6, Canaries: 1,
+			ObservedGeneration: 1, Target: "channel=1.33-classic/stable", Rollout: ro.Name, Number: 1, Selected: 6,
+			Canaries: 1,
 			Waves: []fleetv1.EffectiveWave{
 				{Name: "canaries", Clusters: 1, MaxConcurrency: 1}, {Name: "rest", Clusters: 2, MaxConcurrency: 2},
 			},
@@ -247,5 +248,39 @@ func TestName(t *testing.T) {
 	}
 	if again := rollout.Name(p, first, 1); again != name {
 		t.Errorf("the same is named %s and %s", name, again)
+	}
+}
+
+// TestDeletingARolloutStartsNothingAgain: it is cancelled, and only a new target starts another (law 6).
+func TestDeletingARolloutStartsNothingAgain(t *testing.T) {
+	h := newHub(t, standing("k8s"))
+	h.turn()
+	ro := h.allRollouts()[0]
+	ro.Finalizers = nil
+	if err := h.live.Update(t.Context(), &ro); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.live.Delete(t.Context(), &ro); err != nil {
+		t.Fatal(err)
+	}
+	h.turn()
+	h.restart()
+	h.turn()
+	if got := h.allRollouts(); len(got) != 0 {
+		t.Errorf("it was made again: %s", got[0].Name)
+	}
+	h.retarget(second)
+	h.turn()
+	if got := h.allRollouts(); len(got) != 1 || got[0].Name == ro.Name {
+		t.Errorf("a new target: %+v", got)
+	}
+	h.retarget(first)
+	h.turn()
+	names := map[string]bool{ro.Name: true}
+	for _, ro := range h.allRollouts() {
+		names[ro.Name] = true
+	}
+	if len(names) != 3 {
+		t.Errorf("a name was used twice: %v", names)
 	}
 }

@@ -362,10 +362,14 @@ type RolloutPolicyStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=300
 	Target string `json:"target,omitempty"`
-	// rollout is the name of the current Rollout.
+	// rollout is the name of the current Rollout, or of the last one where that was deleted.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Rollout string `json:"rollout,omitempty"`
+	// number of that Rollout: none of this policy had a higher one.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Number int64 `json:"number,omitempty"`
 	// selected counts the clusters that the policy selects now.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
