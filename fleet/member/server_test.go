@@ -221,7 +221,7 @@ func started(t *testing.T, opts member.Options) (*member.Provider, *engaged) {
 
 // asked is a context that tells when its end is first waited for.
 type asked struct {
-	context.Context
+	context.Context //nolint:containedctx // it is one
 
 	once  sync.Once
 	first chan struct{}
