@@ -52,8 +52,8 @@ type Fleet struct {
 	clusters map[string]*env.Cluster // by path: "<member>/<namespace>/<name>"
 }
 
-// Start makes the world and the members' clusters, builds the programs, and starts the engines of members whose engine is
-// Agent. The hub's program starts with StartHub. ctx bounds the start.
+// Start makes the world and the members' clusters, builds the programs, and starts the engines of members whose engine
+// is Agent. The hub's program starts with StartHub. ctx bounds the start.
 func Start(ctx context.Context, log io.Writer, members ...Member) (*Fleet, error) {
 	w, err := env.Start(ctx, env.Options{Log: log})
 	if err != nil {

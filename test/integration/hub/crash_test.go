@@ -12,34 +12,50 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
+	"github.com/windlass-dev/windlass/test/fleet"
 )
 
 var _ = Describe("a hub that is killed in mid-rollout, and its hosted engine with it", func() {
 	It("goes on where it was, within the same limits, and refreshes no machine twice", func(ctx SpecContext) {
-		const name = "crash"
+		const name, replaced = "crash", "north/crash/eu-9"
 		paths := []string{"north/crash/eu-1", "north/crash/eu-2", "north/crash/eu-3"}
-		clusters(ctx, Default, name, paths...)
+		clusters(ctx, Default, name, append(paths, replaced)...)
 		witness, err := world.Watch(ctx, map[string]int{"rest": 2}, name)
 		Expect(err).NotTo(HaveOccurred())
 
 		p := policyFor(name)
 		p.Spec.Waves = []fleetv1.Wave{rest(2)}
 		apply(ctx, Default, p)
-		crash := func(when func(*clusterv1.Machine) bool) {
+		kill := func(when func(*clusterv1.Machine) bool) {
 			GinkgoHelper()
-			limited, cancel := context.WithTimeout(ctx, time.Minute)
+			limited, cancel := context.WithTimeout(ctx, 2*time.Minute)
 			defer cancel()
 			_, err := world.AwaitMachine(limited, paths[0], when)
 			Expect(err).NotTo(HaveOccurred())
 			world.KillHub()
-			Expect(world.StartHub()).To(Succeed())
 		}
-		crash(inFlight)
-		crash(func(m *clusterv1.Machine) bool { return inFlight(m) && !controlPlane(m) })
+		kill(inFlight)
+		Expect(world.StartHub()).To(Succeed())
+		kill(func(m *clusterv1.Machine) bool { return inFlight(m) && !controlPlane(m) })
+		newcomer := replace(ctx, name, replaced)
+		Expect(world.StartHub()).To(Succeed())
 		phase(ctx, Default, name, fleetv1.RolloutSucceeded)
 
 		Expect(witness.Broken()).To(BeEmpty())
 		Expect(witness.Most("rest")).To(Equal(2), "clusters at once")
 		upgradedOnce(ctx, Default, nextTarget, nextVersion, paths...)
+		Expect(upgrade(ctx, Default, name, replaced).Status.Phase).To(Equal(fleetv1.UpgradeRemoved))
+		untouched(ctx, Default, newcomer, replaced)
 	})
 })
+
+// replace puts another cluster of the same name in the place of one that waits for its turn, while the hub is away: all
+// that the hub can tell them apart by is the UID (law 1).
+func replace(ctx context.Context, spec, path string) fleet.Objects {
+	GinkgoHelper()
+	Expect(world.Remove(ctx, path)).To(Succeed())
+	Expect(create(ctx, spec, path)).To(Succeed())
+	of, err := world.Objects(ctx, path)
+	Expect(err).NotTo(HaveOccurred())
+	return of
+}

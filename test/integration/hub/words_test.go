@@ -13,6 +13,8 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -37,17 +39,20 @@ func clusters(ctx context.Context, g Gomega, spec string, paths ...string) {
 	GinkgoHelper()
 	var making errgroup.Group
 	for _, path := range paths {
-		part := strings.Split(path, "/")
-		making.Go(func() error {
-			_, err := world.AddCluster(ctx, part[0], build.Cluster(part[1], part[2]).Label(forSpec, spec).
-				ControlPlane(3).Pool("a", 1).At(oldVersion).Release(oldTarget))
-			return err
-		})
+		making.Go(func() error { return create(ctx, spec, path) })
 	}
 	g.Expect(making.Wait()).To(Succeed())
 	g.Eventually(func(g Gomega) {
 		g.Expect(healthy(ctx, g)).To(ContainElements(paths))
 	}).WithContext(ctx).Should(Succeed())
+}
+
+// create makes one of the clusters of a spec.
+func create(ctx context.Context, spec, path string) error {
+	part := strings.Split(path, "/")
+	_, err := world.AddCluster(ctx, part[0], build.Cluster(part[1], part[2]).Label(forSpec, spec).
+		ControlPlane(3).Pool("a", 1).At(oldVersion).Release(oldTarget))
+	return err
 }
 
 // healthy are the paths of the WorkloadClusters that the hub has seen to be healthy.
@@ -206,6 +211,10 @@ func atTarget(ctx context.Context, g Gomega, target, version, path string) {
 	of, err := world.Objects(ctx, path)
 	g.Expect(err).NotTo(HaveOccurred())
 	clean(g, of.Cluster)
+	lock := &corev1.ConfigMap{}
+	at := client.ObjectKey{Namespace: of.Cluster.GetNamespace(), Name: protocol.LockName(of.Cluster.GetName())}
+	err = world.Members[strings.Split(path, "/")[0]].Client.Get(ctx, at, lock)
+	g.Expect(apierrors.IsNotFound(err)).To(BeTrue(), "the lock of %s is left: %v %v", path, lock.Data, err)
 	for _, o := range append(of.Owners, of.Machines...) {
 		clean(g, o)
 		g.Expect(o.GetAnnotations()).To(HaveKeyWithValue(build.Release, target), "%s %s", o.GetKind(), o.GetName())
