@@ -131,25 +131,33 @@ func TestProven(t *testing.T) {
 			target, capi.Want{Target: target, Version: "v1.33.10"}, func(*capi.Machine) {}, capi.False, "kubelet",
 		},
 		"another release": {
-			"channel=1.33-classic/edge", capi.Want{Target: target, Version: "v1.33"}, func(*capi.Machine) {}, capi.False,
+			"channel=1.33-classic/edge",
+			capi.Want{Target: target, Version: "v1.33"},
+			func(*capi.Machine) {}, capi.False,
 			`release "channel=1.33-classic/edge"`,
 		},
 		"no release, though the kubelet fits": {
 			"", capi.Want{Target: target, Version: "v1.33"}, func(*capi.Machine) {}, capi.False, `release ""`,
 		},
 		"a kubelet that is not reported": {
-			target, capi.Want{Target: target, Version: "v1.33"}, func(m *capi.Machine) { m.KubeletVersion = "" }, capi.False,
+			target,
+			capi.Want{Target: target, Version: "v1.33"},
+			func(m *capi.Machine) { m.KubeletVersion = "" }, capi.False,
 			"kubelet",
 		},
 		"a kubelet that is not reported, and any is wanted": {
 			target, capi.Want{Target: target}, func(m *capi.Machine) { m.KubeletVersion = "" }, capi.False, "kubelet",
 		},
 		"not healthy": {
-			target, capi.Want{Target: target, Version: "v1.33"}, func(m *capi.Machine) { m.NodeHealthy = capi.False },
+			target,
+			capi.Want{Target: target, Version: "v1.33"},
+			func(m *capi.Machine) { m.NodeHealthy = capi.False },
 			capi.False, "not healthy",
 		},
 		"health is not known": {
-			target, capi.Want{Target: target, Version: "v1.33"}, func(m *capi.Machine) { m.NodeReady = capi.Unknown },
+			target,
+			capi.Want{Target: target, Version: "v1.33"},
+			func(m *capi.Machine) { m.NodeReady = capi.Unknown },
 			capi.Unknown, "not known",
 		},
 	}

@@ -61,10 +61,18 @@ func anyObject(t *rapid.T) *unstructured.Unstructured {
 		}
 	}
 	for _, path := range [][]string{
-		{"spec", "version"}, {"spec", "clusterName"}, {"spec", "template", "spec", "version"}, {"spec", "providerID"},
-		{"spec", "controlPlaneRef", "apiGroup"}, {"spec", "controlPlaneRef", "apiVersion"},
-		{"spec", "controlPlaneRef", "kind"}, {"spec", "controlPlaneRef", "name"}, {"status", "phase"},
-		{"status", "nodeRef", "name"}, {"status", "nodeInfo", "kubeletVersion"}, {"status", "nodeInfo", "architecture"},
+		{"spec", "version"},
+		{"spec", "clusterName"},
+		{"spec", "template", "spec", "version"},
+		{"spec", "providerID"},
+		{"spec", "controlPlaneRef", "apiGroup"},
+		{"spec", "controlPlaneRef", "apiVersion"},
+		{"spec", "controlPlaneRef", "kind"},
+		{"spec", "controlPlaneRef", "name"},
+		{"status", "phase"},
+		{"status", "nodeRef", "name"},
+		{"status", "nodeInfo", "kubeletVersion"},
+		{"status", "nodeInfo", "architecture"},
 		{"status", "nodeInfo", "osImage"},
 	} {
 		set(text.Draw(t, "text"), path...)

@@ -425,11 +425,13 @@ func TestPlanningWaitsForTheWholeInventory(t *testing.T) {
 		message string
 	}{
 		"a cluster is not recorded yet": {
-			[]client.Object{member("mgmt-a", 2), recorded("a")}, "InventoryIncomplete",
+			[]client.Object{member("mgmt-a", 2), recorded("a")},
+			"InventoryIncomplete",
 			"waiting for the clusters of mgmt-a (1 of 2 recorded)",
 		},
 		"a member was never looked at": {
-			[]client.Object{member("mgmt-a", 1), recorded("a"), silent}, "InventoryIncomplete",
+			[]client.Object{member("mgmt-a", 1), recorded("a"), silent},
+			"InventoryIncomplete",
 			"waiting for the clusters of mgmt-b (not looked at yet)",
 		},
 		"there is no cluster": {[]client.Object{member("mgmt-a", 0)}, "NoClusters", "the policy selects no cluster"},
