@@ -118,7 +118,7 @@ func (k *kubelet) PortForward(ctx context.Context, _, _ string, port int32, stre
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, k.k8sd.Network(), k.k8sd.String())
 	if err != nil {
-		return nil //nolint:nilerr // the proxy listens; that k8sd behind it does not shows as the end of the stream
+		return nil // the proxy listens; that k8sd behind it does not shows as the end of the stream
 	}
 	defer func() { _ = conn.Close() }()
 	go func() {
