@@ -5,6 +5,7 @@ package capi
 
 import (
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/version"
 )
@@ -96,18 +97,36 @@ func (m Machine) Proven(release string, want Want) Verdict {
 // Fits reports whether a kubelet version is of the minor of want and not older than want. A want of only a minor
 // ("v1.33") takes any patch; an empty one takes any version that is known; an unreadable one fits nothing.
 func Fits(kubelet, want string) bool {
-	got, err := version.ParseGeneric(kubelet)
+	got, err := parse(kubelet)
 	if err != nil {
 		return false
 	}
 	if want == "" {
 		return true
 	}
-	least, err := version.ParseGeneric(want)
+	least, err := parse(want)
 	if err != nil {
 		return false
 	}
+	if OnlyMinor(kubelet) && !OnlyMinor(want) {
+		return false // a patch that is not known is not known to be new enough
+	}
 	return got.Major() == least.Major() && got.Minor() == least.Minor() && got.AtLeast(least)
+}
+
+// parse reads a version. Only the pre-releases that Kubernetes makes are older than their release; what a vendor appends
+// to a release ("v1.33.9-gke.1") says nothing about its age.
+func parse(text string) (*version.Version, error) {
+	v, err := version.ParseSemantic(text)
+	if err != nil {
+		return version.ParseGeneric(text) // a minor without a patch
+	}
+	for _, kind := range [...]string{"alpha", "beta", "rc"} {
+		if strings.HasPrefix(v.PreRelease(), kind) {
+			return v, nil
+		}
+	}
+	return version.ParseSemantic(fmt.Sprintf("%d.%d.%d", v.Major(), v.Minor(), v.Patch()))
 }
 
 // OnlyMinor reports whether a wanted version names a minor without a patch.

@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package version orders Kubernetes versions and says which moves between them are allowed (law 19 of DESIGN.md).
-// Build metadata never counts; a pre-release is older than its release.
+// Build metadata and what a vendor appends to a release never count; a pre-release that Kubernetes makes (alpha, beta, rc)
+// is older than its release.
 package version
 
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/Masterminds/semver/v3"
 )
@@ -40,7 +42,20 @@ func Parse(text string) (Version, error) {
 	if dots == 0 {
 		return Version{}, fmt.Errorf("%q is no version: give a form such as v1.33.9 or v1.33", text)
 	}
+	if !preRelease(number.Prerelease()) {
+		number = semver.New(number.Major(), number.Minor(), number.Patch(), "", "")
+	}
 	return Version{number: number, minorOnly: dots == 1, text: text}, nil
+}
+
+// preRelease tells Kubernetes' pre-releases from a vendor's suffix ("v1.33.9-gke.1"), which says nothing about age.
+func preRelease(suffix string) bool {
+	for _, kind := range [...]string{"alpha", "beta", "rc"} {
+		if strings.HasPrefix(suffix, kind) {
+			return true
+		}
+	}
+	return false
 }
 
 // String is the text that was read.
@@ -75,7 +90,8 @@ func Fits(kubelet, want string) bool {
 	if err != nil {
 		return false
 	}
-	return got.Minors(least) == 0 && got.Compare(least) >= 0
+	open := got.minorOnly && !least.minorOnly // of a kubelet whose patch is not known it is not known either
+	return !open && got.Minors(least) == 0 && got.Compare(least) >= 0
 }
 
 // Same reports whether two texts name one version; texts that cannot be read are compared as they are.
