@@ -72,9 +72,10 @@ func demo(ctx context.Context, out io.Writer) error {
 	if err := judge(f, w, r); err != nil {
 		return err
 	}
-	say("\nSeen in every change of the hub's and the members' objects: the canary was alone until it had succeeded; no two " +
-		"control\nplane machines of one cluster were in flight; no wave exceeded its maxConcurrency. 48 machines took 49 " +
-		"refreshes: one\nmachine failed once, as scripted, and succeeded when it was tried again.")
+	say("\nSeen in every change of the hub's and the members' objects: the canary was alone until it had succeeded; no two "+
+		"control\nplane machines of one cluster were in flight; no wave exceeded its maxConcurrency. %d machines took %d "+
+		"refreshes: one\nmachine failed once, as scripted, and succeeded when it was tried again.",
+		machines, len(f.World.Sim().Log()))
 	say("The demo took %s.", time.Since(begin).Round(time.Second))
 	return nil
 }
