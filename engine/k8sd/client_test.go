@@ -161,6 +161,7 @@ func TestAnErrorSaysWhetherTheNodeCanHaveSeenTheRequest(t *testing.T) {
 		},
 		"a kubelet that is mute":      {func(w *world) { w.mute = "n0" }, k8sd.NotSent, "deadline exceeded"},
 		"a k8sd that is not there":    {func(w *world) { _ = w.nodes["n0"].listener.Close() }, k8sd.NotSent, "nothing listens in the pod"},
+		"a kubelet that fails at once": {func(w *world) { w.hasty = "n0" }, k8sd.NotSent, "nothing listens in the pod"},
 		"a k8sd that cuts the call":   {func(w *world) { w.nodes["n0"].answer = nil }, k8sd.Unknown, "EOF"},
 		"a k8sd that does not answer": {func(w *world) { w.nodes["n0"].hang = make(chan struct{}) }, k8sd.Unknown, "deadline exceeded"},
 		"an answer that breaks off":   {func(w *world) { w.nodes["n0"].answer = []byte("HTTP/1.1 200 OK\r\nContent-Le") }, k8sd.Unknown, "deadline exceeded"},

@@ -28,6 +28,8 @@ const (
 	pingPeriod = 5 * time.Second
 	// maxRefusal bounds what is read of a refused upgrade.
 	maxRefusal = 4 << 10
+	// lastWords is how long a kubelet that reset the data stream has to say why.
+	lastWords = time.Second
 )
 
 var errTunnelLost = errors.New("the port-forward tunnel is lost")
@@ -115,14 +117,25 @@ func (t *tunnel) connect(port int) (*streamConn, error) {
 		return nil, fmt.Errorf("opening the error stream: %w", err)
 	}
 	_ = failure.Close() // only the kubelet writes here
-	h.Set(corev1.StreamType, corev1.StreamTypeData)
-	data, err := t.conn.CreateStream(h)
-	if err != nil {
-		return nil, fmt.Errorf("opening the data stream: %w", err)
-	}
-	c := &streamConn{tunnel: t, data: data, failure: failure, said: make(chan struct{}), done: make(chan struct{})}
+	c := &streamConn{tunnel: t, failure: failure, said: make(chan struct{}), done: make(chan struct{})}
 	go c.listen()
+	h.Set(corev1.StreamType, corev1.StreamTypeData)
+	if c.data, err = t.conn.CreateStream(h); err != nil {
+		return nil, c.refused(err)
+	}
 	return c, nil
+}
+
+// refused says why there is no data stream: a kubelet that fails fast says so on the error stream and resets the data
+// stream before it was seen to open.
+func (c *streamConn) refused(err error) error {
+	stop := time.AfterFunc(lastWords, func() { _ = c.failure.Reset() })
+	defer stop.Stop()
+	<-c.said
+	if c.text != "" {
+		return errors.New(c.text)
+	}
+	return fmt.Errorf("opening the data stream: %w", err)
 }
 
 // streamConn is the data stream of a port-forward as a connection, with what the kubelet says when it fails.

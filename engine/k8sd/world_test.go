@@ -14,6 +14,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -32,6 +33,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/cri-streaming/pkg/streaming/portforward"
+	"k8s.io/streaming/pkg/httpstream"
+	"k8s.io/streaming/pkg/httpstream/spdy"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -56,6 +59,8 @@ type world struct {
 	closed        chan struct{} // one for each tunnel that was closed
 	// mute makes the API server accept port-forwards of this node and never answer.
 	mute string
+	// hasty is the node whose kubelet refuses a stream before it has opened it.
+	hasty string
 }
 
 // node is a k8sd that keeps what it was sent and answers as told.
@@ -197,6 +202,9 @@ func (w *world) portForward(rw http.ResponseWriter, r *http.Request) {
 	case n.name == w.mute:
 		<-r.Context().Done()
 		return
+	case n.name == w.hasty:
+		refuseAtOnce(rw, r)
+		return
 	}
 	opts, err := portforward.NewV4Options(r)
 	if err != nil {
@@ -207,6 +215,24 @@ func (w *world) portForward(rw http.ResponseWriter, r *http.Request) {
 	portforward.ServePortForward(rw, r, n, n.pod, "", opts, time.Hour, time.Minute, portforward.SupportedProtocols)
 	w.count(-1)
 	w.closed <- struct{}{}
+}
+
+// refuseAtOnce is a kubelet that fails before it has answered that the data stream is open.
+func refuseAtOnce(rw http.ResponseWriter, r *http.Request) {
+	rw.Header().Set(httpstream.HeaderProtocolVersion, "portforward.k8s.io")
+	var failure httpstream.Stream
+	conn := spdy.NewResponseUpgrader().UpgradeResponse(rw, r, func(s httpstream.Stream, _ <-chan struct{}) error {
+		if s.Headers().Get(corev1.StreamType) == corev1.StreamTypeError {
+			failure = s
+			return nil
+		}
+		_, _ = io.WriteString(failure, "nothing listens in the pod")
+		_ = failure.Close()
+		return errors.New("refused")
+	})
+	if conn != nil {
+		<-conn.CloseChan()
+	}
 }
 
 func (w *world) count(by int) {
