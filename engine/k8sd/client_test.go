@@ -159,12 +159,12 @@ func TestAnErrorSaysWhetherTheNodeCanHaveSeenTheRequest(t *testing.T) {
 		"a workload API server that is down": {
 			func(w *world) { w.api.Close() }, k8sd.NotSent, "connection refused",
 		},
-		"a kubelet that is mute":      {func(w *world) { w.mute = "n0" }, k8sd.NotSent, "deadline exceeded"},
-		"a k8sd that is not there":    {func(w *world) { _ = w.nodes["n0"].listener.Close() }, k8sd.NotSent, "nothing listens in the pod"},
+		"a kubelet that is mute":       {func(w *world) { w.mute = "n0" }, k8sd.NotSent, "deadline exceeded"},
+		"a k8sd that is not there":     {func(w *world) { _ = w.nodes["n0"].listener.Close() }, k8sd.NotSent, "nothing listens in the pod"},
 		"a kubelet that fails at once": {func(w *world) { w.hasty = "n0" }, k8sd.NotSent, "nothing listens in the pod"},
-		"a k8sd that cuts the call":   {func(w *world) { w.nodes["n0"].answer = nil }, k8sd.Unknown, "EOF"},
-		"a k8sd that does not answer": {func(w *world) { w.nodes["n0"].hang = make(chan struct{}) }, k8sd.Unknown, "deadline exceeded"},
-		"an answer that breaks off":   {func(w *world) { w.nodes["n0"].answer = []byte("HTTP/1.1 200 OK\r\nContent-Le") }, k8sd.Unknown, "deadline exceeded"},
+		"a k8sd that cuts the call":    {func(w *world) { w.nodes["n0"].answer = nil }, k8sd.Unknown, "EOF"},
+		"a k8sd that does not answer":  {func(w *world) { w.nodes["n0"].hang = make(chan struct{}) }, k8sd.Unknown, "deadline exceeded"},
+		"an answer that breaks off":    {func(w *world) { w.nodes["n0"].answer = []byte("HTTP/1.1 200 OK\r\nContent-Le") }, k8sd.Unknown, "deadline exceeded"},
 		"a body that breaks off and ends": {func(w *world) {
 			w.nodes["n0"].answer = []byte("HTTP/1.1 200 OK\r\nContent-Length: 500\r\nConnection: close\r\n\r\n{")
 		}, k8sd.Unknown, "reading the answer"},
