@@ -33,7 +33,7 @@ build: ## Build the three programs into bin/.
 
 .PHONY: test
 test: binaries ## Run the unit, architecture and integration tests, and print what ran.
-	@go run ./test/summary -timeout 25m ./...
+	@go run ./test/summary -timeout 25m -alone './test/integration/...' ./...
 
 .PHONY: demo
 demo: binaries ## Upgrade six clusters in two management clusters before your eyes.
