@@ -50,6 +50,7 @@ func run(ctx context.Context, cl cluster.Cluster, kinds capi.Kinds, opts Options
 	}
 	machines := &machine.Reconciler{
 		Member: m, K8sd: gatedK8sd{nodes, opts.MayWrite}, Pace: &machine.Pace{Jitter: opts.Jitter},
+		Spread: machine.Spread,
 	}
 	owners := &orchestrate.Reconciler{Member: m, Lock: lock.Lock{Member: m}}
 	return together(ctx,

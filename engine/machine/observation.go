@@ -35,6 +35,8 @@ type Observation struct {
 	NodeName, KubeletVersion string
 	// Deleting: the machine is going. Paused: it, or its cluster, is.
 	Deleting, Paused bool
+	// Spread lengthens the pause before the next attempt: in [0, 1), of which a tenth is the share that is added.
+	Spread float64
 	// NextPoll is the earliest instant at which k8sd is asked about the change again.
 	NextPoll time.Time
 	// Answer of k8sd about the change in this look; nil: not asked yet.

@@ -38,6 +38,8 @@ type Reconciler struct {
 	K8sd   K8sd
 	// Pace spreads the questions to k8sd.
 	Pace *Pace
+	// Spread spreads attempts of machines that failed together; it must be a function of its arguments. Nil: none.
+	Spread func(machine types.UID, attempt int) float64
 }
 
 // Reconcile looks at one machine, decides, and acts once.
@@ -78,6 +80,9 @@ func (r *Reconciler) observe(ctx context.Context, m capi.Machine) (Observation, 
 	o.Attempt, o.AttemptErr = member.Attempt(m)
 	o.Plan, o.PlanErr = protocol.ParsePlan(m.Annotations[protocol.PlanKey])
 	_, o.Managed = m.Annotations[protocol.HolderKey]
+	if r.Spread != nil {
+		o.Spread = r.Spread(m.UID, o.Attempt.Count)
+	}
 	if !o.Marks.HasChangeID {
 		r.Pace.Forget(m.Key())
 	}

@@ -129,7 +129,7 @@ func (o Observation) timeout() time.Duration { return time.Duration(o.plan().Tim
 
 func (o Observation) deadline() time.Time { return o.Attempt.SentAt.Add(o.timeout()) }
 
-// retryAt is when the attempt after a may be made: the back-off doubles with each that failed.
+// retryAt is when the attempt after a may be made: the back-off doubles with each that failed, and is spread a little.
 func (o Observation) retryAt(a protocol.Attempt) time.Time {
 	if a.FailedAt.IsZero() {
 		return time.Time{}
@@ -139,7 +139,8 @@ func (o Observation) retryAt(a protocol.Attempt) time.Time {
 	for i := 1; i < a.Count && pause < limit; i++ {
 		pause *= 2
 	}
-	return a.FailedAt.Add(min(pause, limit))
+	pause = min(pause, limit)
+	return a.FailedAt.Add(pause + time.Duration(o.Spread*spreadShare*float64(pause)))
 }
 
 // permitted reports whether a machine may begin: permission that is there must not be over, and a machine of a hub
