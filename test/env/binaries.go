@@ -113,11 +113,11 @@ func (s Search) root() (string, error) {
 	if s.Root != "" {
 		return s.Root, nil
 	}
-	return repositoryRoot()
+	return RepositoryRoot()
 }
 
-// repositoryRoot is the folder of our go.mod, at or above the working directory.
-func repositoryRoot() (string, error) {
+// RepositoryRoot is the folder of our go.mod, at or above the working directory.
+func RepositoryRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err

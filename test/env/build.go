@@ -19,30 +19,39 @@ import (
 // sayEvery is how often a build says how far it is.
 const sayEvery = 5 * time.Second
 
-// recipe is how one binary is built from the nested module test/binaries.
-type recipe struct {
-	name  string
-	pkg   string
-	flags []string
-	usual string // how long it takes with nothing compiled before
+// Recipe is how one program is built from a nested module of the repository.
+type Recipe struct {
+	// Name of the program's file.
+	Name string
+	// Package to build, as the go command names it in that module.
+	Package string
+	// Flags of go build, beside those that every program gets.
+	Flags []string
+	// Usual says how long it takes with nothing compiled before.
+	Usual string
 }
 
-func recipes() []recipe {
+func recipes() []Recipe {
 	const version = "-X k8s.io/component-base/version.git"
 	minor := strings.Split(strings.TrimPrefix(KubernetesVersion, "v"), ".")
-	return []recipe{
-		{name: "etcd", pkg: "./etcd", flags: []string{"-ldflags", "-s -w"}, usual: "1 to 3 minutes"},
+	return []Recipe{
+		{Name: "etcd", Package: "./etcd", Flags: []string{"-ldflags", "-s -w"}, Usual: "1 to 3 minutes"},
 		{
-			name: "kube-apiserver", pkg: "k8s.io/kubernetes/cmd/kube-apiserver", usual: "5 to 12 minutes",
+			Name: "kube-apiserver", Package: "k8s.io/kubernetes/cmd/kube-apiserver", Usual: "5 to 12 minutes",
 			// Cluster API reads the version; a plain build calls itself v0.0.0-master.
-			flags: []string{"-ldflags", fmt.Sprintf("-s -w %[1]sVersion=%[2]s %[1]sMajor=%[3]s %[1]sMinor=%[4]s",
+			Flags: []string{"-ldflags", fmt.Sprintf("-s -w %[1]sVersion=%[2]s %[1]sMajor=%[3]s %[1]sMinor=%[4]s",
 				version, KubernetesVersion, minor[0], minor[1])},
 		},
 	}
 }
 
-// buildBinaries builds what dir lacks. Only one process builds at a time; the others wait and find the result.
 func buildBinaries(ctx context.Context, root, dir string, log io.Writer) error {
+	return Build(ctx, filepath.Join(root, "test", "binaries"), dir, log, recipes()...)
+}
+
+// Build builds the programs that dir lacks, from the module in a folder of that name. Only one process builds into dir
+// at a time; the others wait and find the result. Progress goes to log.
+func Build(ctx context.Context, module, dir string, log io.Writer, programs ...Recipe) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -53,24 +62,24 @@ func buildBinaries(ctx context.Context, root, dir string, log io.Writer) error {
 		return err
 	}
 	defer unlock()
-	for _, r := range recipes() {
-		target := filepath.Join(dir, r.name)
+	for _, r := range programs {
+		target := filepath.Join(dir, r.Name)
 		if _, err := os.Stat(target); err == nil {
 			continue
 		}
-		if err := r.build(ctx, filepath.Join(root, "test", "binaries"), target, log); err != nil {
-			return fmt.Errorf("building %s: %w", r.name, err)
+		if err := r.build(ctx, module, target, log); err != nil {
+			return fmt.Errorf("building %s: %w", r.Name, err)
 		}
 	}
 	return nil
 }
 
 // build compiles beside target and renames, so that target is never half written.
-func (r recipe) build(ctx context.Context, module, target string, log io.Writer) error {
+func (r Recipe) build(ctx context.Context, module, target string, log io.Writer) error {
 	start := time.Now()
-	say(log, "building %s into %s, once: usually %s on two cores", r.name, filepath.Dir(target), r.usual)
-	p := &progress{name: r.name, log: log, start: start, said: start}
-	list := goCommand(ctx, module, "list", "-deps", r.pkg)
+	say(log, "building %s into %s, once: usually %s on two cores", r.Name, filepath.Dir(target), r.Usual)
+	p := &progress{name: r.Name, log: log, start: start, said: start}
+	list := goCommand(ctx, module, "list", "-deps", r.Package)
 	packages, err := p.run(list)
 	if err != nil {
 		return err
@@ -78,15 +87,15 @@ func (r recipe) build(ctx context.Context, module, target string, log io.Writer)
 	p.total = bytes.Count(packages, []byte("\n"))
 	partial := fmt.Sprintf("%s.%d.partial", target, os.Getpid())
 	defer func() { _ = os.Remove(partial) }() // gone already after success
-	args := append([]string{"build", "-v", "-trimpath", "-o", partial}, r.flags...)
-	if _, err := p.run(goCommand(ctx, module, append(args, r.pkg)...)); err != nil {
+	args := append([]string{"build", "-v", "-trimpath", "-o", partial}, r.Flags...)
+	if _, err := p.run(goCommand(ctx, module, append(args, r.Package)...)); err != nil {
 		return err
 	}
 	if err := os.Rename(partial, target); err != nil {
 		return err
 	}
 	say(log, "built %s in %s: %d of %d packages compiled, the others were cached",
-		r.name, time.Since(start).Round(time.Second), p.compiled, p.total)
+		r.Name, time.Since(start).Round(time.Second), p.compiled, p.total)
 	return nil
 }
 

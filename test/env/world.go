@@ -77,7 +77,7 @@ func Start(ctx context.Context, opts Options) (*World, error) {
 
 func (w *World) start(ctx context.Context) error {
 	var err error
-	if w.root, err = repositoryRoot(); err != nil {
+	if w.root, err = RepositoryRoot(); err != nil {
 		return err
 	}
 	if w.binaries, err = (Search{Root: w.root, Log: w.opts.Log}).Dir(ctx); err != nil {
