@@ -27,13 +27,22 @@ type Plan struct {
 	MaxConcurrentMachines int `json:"maxConcurrentMachines,omitzero"`
 	// AllowSingleControlPlane lets a control plane of one machine be upgraded, which makes it unavailable meanwhile.
 	AllowSingleControlPlane bool `json:"allowSingleControlPlane,omitzero"`
+	// Drain empties each node before its refresh. Absent: nodes are not drained.
+	Drain *Drain `json:"drain,omitempty"`
+}
+
+// Drain says how a node is emptied.
+type Drain struct {
+	// Timeout bounds the drain of one node, apart from its refresh. Default 10m.
+	Timeout Duration `json:"timeout,omitzero"`
 }
 
 // Defaults of a Plan.
 const (
-	DefaultTimeout     = 30 * time.Minute
-	DefaultMaxAttempts = 3
-	DefaultBackoff     = time.Minute
+	DefaultTimeout      = 30 * time.Minute
+	DefaultMaxAttempts  = 3
+	DefaultBackoff      = time.Minute
+	DefaultDrainTimeout = 10 * time.Minute
 )
 
 // WithDefaults fills absent fields.
@@ -48,6 +57,9 @@ func (p Plan) WithDefaults() Plan {
 		p.Backoff = Duration(DefaultBackoff)
 	}
 	p.MaxConcurrentMachines = max(p.MaxConcurrentMachines, 1)
+	if p.Drain != nil && p.Drain.Timeout <= 0 {
+		p.Drain = &Drain{Timeout: Duration(DefaultDrainTimeout)}
+	}
 	return p
 }
 

@@ -77,7 +77,9 @@ func TestParsePlanFillsDefaults(t *testing.T) {
 	all := protocol.Plan{
 		ExpectedVersion: "v1.33.9", Timeout: protocol.Duration(time.Hour), MaxAttempts: 5,
 		Backoff: protocol.Duration(90 * time.Second), MaxConcurrentMachines: 2, AllowSingleControlPlane: true,
+		Drain: &protocol.Drain{Timeout: protocol.Duration(20 * time.Minute)},
 	}
+	drained := protocol.Plan{Drain: &protocol.Drain{Timeout: protocol.Duration(10 * time.Minute)}}.WithDefaults()
 	defaults := protocol.Plan{
 		Timeout: protocol.Duration(30 * time.Minute), MaxAttempts: 3, Backoff: protocol.Duration(time.Minute),
 		MaxConcurrentMachines: 1,
@@ -90,9 +92,11 @@ func TestParsePlanFillsDefaults(t *testing.T) {
 		"an empty object is all defaults": {"{}", defaults},
 		"zeroes are absent":               {`{"maxAttempts":0,"timeout":"0s"}`, defaults},
 		"a limit below zero is one":       {`{"maxConcurrentMachines":-4}`, defaults},
+		"a drain without a time has ten":  {`{"drain":{}}`, drained},
+		"no drain is none":                {`{"drain":null}`, defaults},
 		"all fields": {
 			`{"expectedVersion":"v1.33.9","timeout":"1h","maxAttempts":5,"backoff":"1m30s","maxConcurrentMachines":2,` +
-				`"allowSingleControlPlane":true}`, all,
+				`"allowSingleControlPlane":true,"drain":{"timeout":"20m"}}`, all,
 		},
 	}
 	for name, c := range cases {
@@ -113,6 +117,8 @@ func TestParsePlanRefuses(t *testing.T) {
 	cases := map[string]struct{ text, because string }{
 		"a misspelt limit":      {`{"maxConcurrentMachine":2}`, `"maxConcurrentMachine"`},
 		"a misspelt permission": {`{"allowSinglecontrolplanes":true}`, `"allowSinglecontrolplanes"`},
+		"a misspelt drain":      {`{"drian":{}}`, `"drian"`},
+		"a misspelt drain time": {`{"drain":{"timeuot":"5m"}}`, `"timeuot"`},
 		"a negative time":       {`{"timeout":"-1m"}`, `"-1m": accepted: 90s, 30m, 1h30m`},
 		"a time without unit":   {`{"backoff":"30"}`, `"30": accepted: 90s`},
 		"a number for a time":   {`{"timeout":30}`, "timeout"},
@@ -145,9 +151,12 @@ func TestPlanRoundTrip(t *testing.T) {
 			MaxConcurrentMachines:   rapid.IntRange(1, 50).Draw(t, "machines"),
 			AllowSingleControlPlane: rapid.Bool().Draw(t, "single"),
 		}
+		if rapid.Bool().Draw(t, "drained") {
+			p.Drain = &protocol.Drain{Timeout: protocol.Duration(time.Duration(seconds.Draw(t, "drain")) * time.Second)}
+		}
 		got, err := protocol.ParsePlan(p.Format())
-		if err != nil || got != p {
-			t.Fatalf("%+v was written %s and read %+v (%v)", p, p.Format(), got, err)
+		if diff := cmp.Diff(p, got); err != nil || diff != "" {
+			t.Fatalf("%s was read with (%v) (-written +read):\n%s", p.Format(), err, diff)
 		}
 	})
 }
