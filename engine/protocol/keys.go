@@ -22,7 +22,15 @@ const (
 	StartBeforeKey = "windlass.dev/start-before"
 	// AttemptKey stands on a machine while it is upgraded: what was sent, when, how often (see Attempt).
 	AttemptKey = "windlass.dev/attempt"
+	// WaitingKey stands on an owner while it waits for something else than its own machine in flight (see Waiting).
+	WaitingKey = "windlass.dev/waiting"
+	// SkipRemediationKey stands on a machine beside Cluster API's annotation skip-remediation where we have set that
+	// one: from the machine's mark to its proof or withdrawal. Without it that annotation is somebody else's and stays.
+	SkipRemediationKey = "windlass.dev/skip-remediation"
 )
+
+// SkipRemediationSet is the value of SkipRemediationKey.
+const SkipRemediationSet = "set"
 
 // Keys are the five annotation keys of the protocol under one prefix. The zero value has no prefix and is not valid.
 type Keys struct {
@@ -52,6 +60,9 @@ func KeysFor(prefix string) Keys {
 
 // All returns the five keys in the order of the fields.
 func (k Keys) All() []string { return []string{k.To, k.Status, k.Release, k.ChangeID, k.LastFailed} }
+
+// OnOwner returns the keys that stand on owners: To, Status and Release.
+func (k Keys) OnOwner() []string { return []string{k.To, k.Status, k.Release} }
 
 // Values of the Status annotation.
 const (

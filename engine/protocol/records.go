@@ -107,10 +107,17 @@ func ParseAttempt(text string) (Attempt, error) {
 
 // Format writes the attempt as its annotation carries it.
 func (a Attempt) Format() string {
-	if len(a.LastError) > maxLastError {
-		a.LastError = strings.ToValidUTF8(a.LastError[:maxLastError-3], "") + "..."
-	}
+	a.LastError = bounded(a.LastError)
 	return format(a)
+}
+
+// bounded cuts a foreign text to what an annotation carries of it.
+func bounded(text string) string {
+	const ellipsis = "..."
+	if len(text) <= maxLastError {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxLastError-len(ellipsis)], "") + ellipsis
 }
 
 // FormatStartBefore writes the instant for StartBeforeKey, in UTC and whole seconds.
