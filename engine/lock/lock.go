@@ -11,7 +11,6 @@ package lock
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -31,6 +30,10 @@ import (
 // HoldersDataKey is the key of the ConfigMap under which all holders stand when more than one is allowed.
 const HoldersDataKey = "lock-holders"
 
+// MachineKey is the annotation of the ConfigMap that says which Machine of that name holds a lock of one holder:
+// "<name>/<uid>". The lock's own bytes have no room for it.
+const MachineKey = "windlass.dev/lock-machine"
+
 // ownerAPIVersion is what the existing controllers write, whatever the member serves.
 const ownerAPIVersion = capi.Group + "/v1beta1"
 
@@ -42,7 +45,8 @@ var ErrMalformed = errors.New("the lock cannot be read")
 type Holder struct {
 	Name      string `json:"machineName"`
 	Namespace string `json:"machineNamespace"`
-	// UID and Since are not known of a lock with one holder: its bytes have no room for them.
+	// UID of the machine, empty in a lock of the existing controllers. Since is not known of a lock with one holder:
+	// its bytes have no room for it.
 	UID   types.UID `json:"machineUID,omitempty"`
 	Since time.Time `json:"since,omitzero"`
 	// Gone: the machine does not exist any more, or is another one by now.
@@ -60,7 +64,7 @@ func (l Lock) Acquire(ctx context.Context, c capi.Cluster, m capi.Machine, n int
 		return false, nil, err
 	}
 	holders := at.holders
-	if slices.ContainsFunc(holders, heldBy(m.Key())) {
+	if slices.ContainsFunc(holders, func(h Holder) bool { return h.is(m) }) {
 		return true, holders, nil
 	}
 	if len(holders) >= n {
@@ -68,11 +72,7 @@ func (l Lock) Acquire(ctx context.Context, c capi.Cluster, m capi.Machine, n int
 	}
 	holder := Holder{Name: m.Name, Namespace: m.Namespace, UID: m.UID, Since: l.Member.Clock.Now().UTC()}
 	holders = append(slices.Clone(holders), holder)
-	data, err := encode(holders, n)
-	if err != nil {
-		return false, at.holders, err
-	}
-	if err := l.write(ctx, c, at, data); err != nil {
+	if err := l.write(ctx, c, at, holders, n); err != nil {
 		return false, at.holders, err
 	}
 	return true, holders, nil
@@ -91,11 +91,7 @@ func (l Lock) Release(ctx context.Context, c capi.Cluster, machine types.Namespa
 	case len(rest) == 0:
 		return l.remove(ctx, at)
 	}
-	data, err := encode(rest, len(at.holders))
-	if err != nil {
-		return err
-	}
-	return l.write(ctx, c, at, data)
+	return l.write(ctx, c, at, rest, len(at.holders))
 }
 
 // Holders returns the machines that hold the lock; those that are gone are marked. ErrMalformed as for Acquire, but
@@ -127,7 +123,7 @@ func (l Lock) read(ctx context.Context, c capi.Cluster) (state, error) {
 	case err != nil:
 		return state{}, fmt.Errorf("reading lock %s: %w", key(c), err)
 	}
-	holders, err := decode(config.Data, c.Namespace)
+	holders, err := decode(config, c)
 	return state{config: config, holders: holders, malformed: err}, nil
 }
 
@@ -176,12 +172,20 @@ func (l Lock) judge(ctx context.Context, holders []Holder) ([]Holder, error) {
 	return judged, nil
 }
 
-func (l Lock) write(ctx context.Context, c capi.Cluster, at state, data map[string]string) error {
+// write makes the lock say who holds it, of n that may.
+func (l Lock) write(ctx context.Context, c capi.Cluster, at state, holders []Holder, n int) error {
+	data, err := encode(holders, n)
+	if err != nil {
+		return err
+	}
 	if at.config == nil {
-		return swapped(c, l.Member.Writer.Create(ctx, configMap(c, data), client.FieldOwner(member.FieldOwner)))
+		created := configMap(c, data)
+		mark(created, holders[0])
+		return swapped(c, l.Member.Writer.Create(ctx, created, client.FieldOwner(member.FieldOwner)))
 	}
 	next := at.config.DeepCopy() // carries the resourceVersion that was read
 	next.Data = data
+	mark(next, holders[0])
 	return swapped(c, l.Member.Writer.Update(ctx, next, client.FieldOwner(member.FieldOwner)))
 }
 
@@ -232,42 +236,11 @@ func (h Holder) Key() types.NamespacedName {
 	return types.NamespacedName{Namespace: h.Namespace, Name: h.Name}
 }
 
+// is reports whether the holder is a machine, and not another one of that name.
+func (h Holder) is(m capi.Machine) bool {
+	return h.Key() == m.Key() && (h.UID == "" || h.UID == m.UID)
+}
+
 func heldBy(machine types.NamespacedName) func(Holder) bool {
 	return func(h Holder) bool { return h.Key() == machine }
-}
-
-func encode(holders []Holder, allowed int) (map[string]string, error) {
-	first := protocol.LockRecord{MachineName: holders[0].Name, MachineNamespace: holders[0].Namespace}
-	data := map[string]string{protocol.LockDataKey: first.Format()}
-	if allowed <= 1 {
-		return data, nil
-	}
-	all, err := json.Marshal(holders)
-	if err != nil {
-		return nil, fmt.Errorf("writing the holders of a lock: %w", err)
-	}
-	data[HoldersDataKey] = string(all)
-	return data, nil
-}
-
-func decode(data map[string]string, namespace string) ([]Holder, error) {
-	if text, many := data[HoldersDataKey]; many {
-		var holders []Holder
-		if err := json.Unmarshal([]byte(text), &holders); err != nil {
-			return nil, fmt.Errorf("%s %q: %w", HoldersDataKey, text, err)
-		}
-		if len(holders) == 0 || slices.ContainsFunc(holders, func(h Holder) bool { return h.Name == "" }) {
-			return nil, fmt.Errorf("%s %q: no machine name", HoldersDataKey, text)
-		}
-		return holders, nil
-	}
-	text := data[protocol.LockDataKey]
-	record, err := protocol.ParseLock(text)
-	if err != nil {
-		return nil, err
-	}
-	if record.MachineNamespace == "" {
-		record.MachineNamespace = namespace
-	}
-	return []Holder{{Name: record.MachineName, Namespace: record.MachineNamespace}}, nil
 }
