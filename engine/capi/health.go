@@ -5,6 +5,8 @@ package capi
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/version"
@@ -61,6 +63,63 @@ func (c ControlPlane) Health() Verdict {
 		return bad("control plane %s is not available", c.Name)
 	}
 	return Verdict{Status: True}
+}
+
+// Etcd judges the etcd of a control plane machine where it is visible: True also where it is not.
+func (m Machine) Etcd() Verdict {
+	switch {
+	case m.EtcdMember == False:
+		return bad("the etcd member of machine %s is not healthy", m.Name)
+	case m.EtcdPod == False:
+		return bad("the etcd pod of machine %s is not healthy", m.Name)
+	}
+	return Verdict{Status: True}
+}
+
+// Etcd judges the etcd of a control plane where it is visible: True also where it is not.
+func (c ControlPlane) Etcd() Verdict {
+	if c.EtcdHealthy == False {
+		return bad("etcd of control plane %s is not healthy", c.Name)
+	}
+	return Verdict{Status: True}
+}
+
+// RollsOut says why a control plane is replacing its machines, or is about to; empty: it is not, or does not say.
+func (c ControlPlane) RollsOut() string {
+	switch {
+	case c.RollingOut == True, c.SpecUpToDate == False:
+		return fmt.Sprintf("control plane %s is replacing its machines", c.Name)
+	case c.UpToDateReplicas != nil && *c.UpToDateReplicas < c.StatusReplicas:
+		return fmt.Sprintf("%d of %d machines of control plane %s have the spec that they should have",
+			*c.UpToDateReplicas, c.StatusReplicas, c.Name)
+	}
+	return ""
+}
+
+// RollsOut says why a pool is replacing its machines, or is about to; empty: it is not. sets are the MachineSets of
+// the pool and machines its machines: during a rollout those of more than one set are there, or wanted.
+func (d MachineDeployment) RollsOut(sets []MachineSet, machines []Machine) string {
+	live := map[string]bool{}
+	for _, s := range sets {
+		if s.StatusReplicas > 0 || s.Replicas != nil && *s.Replicas > 0 {
+			live[s.Name] = true
+		}
+	}
+	for _, m := range machines {
+		if m.Set != "" {
+			live[m.Set] = true
+		}
+	}
+	switch {
+	case len(live) > 1:
+		names := slices.Sorted(maps.Keys(live))
+		return fmt.Sprintf("pool %s has machines in %d MachineSets: %s", d.Name, len(live), strings.Join(names, ", "))
+	case d.RollingOut == True:
+		return fmt.Sprintf("pool %s is replacing its machines", d.Name)
+	case d.Unseen:
+		return fmt.Sprintf("the spec of pool %s has changed and no controller has looked at it yet", d.Name)
+	}
+	return ""
 }
 
 // Health judges a cluster by its own conditions: RemoteConnectionProbe must be True where it is served.

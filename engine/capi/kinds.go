@@ -21,6 +21,8 @@ const (
 	ControlPlaneNameLabel = Group + "/control-plane-name"
 	PoolNameLabel         = Group + "/pool-name"
 	PausedAnnotation      = Group + "/paused"
+	// SkipRemediationAnnotation on a machine: no MachineHealthCheck has it replaced, whatever the value.
+	SkipRemediationAnnotation = Group + "/skip-remediation"
 )
 
 // versions of Cluster API's core kinds that can be read, best first.

@@ -52,7 +52,11 @@ type ControlPlane struct {
 	// Replicas is spec.replicas, nil when absent; the others are from status.
 	Replicas                      *int32
 	StatusReplicas, ReadyReplicas int32
-	Available                     Status
+	// UpToDateReplicas have the spec that machines should have now; nil where not served.
+	UpToDateReplicas *int32
+	// Available, RollingOut, SpecUpToDate and EtcdHealthy are conditions; Unknown where not served. SpecUpToDate is
+	// what v1beta1 has for RollingOut.
+	Available, RollingOut, SpecUpToDate, EtcdHealthy Status
 }
 
 // MachineDeployment is a pool of workers.
@@ -61,6 +65,10 @@ type MachineDeployment struct {
 	Cluster, Version              string
 	Replicas                      *int32
 	StatusReplicas, ReadyReplicas int32
+	// RollingOut is the condition of that name; Unknown where not served.
+	RollingOut Status
+	// Unseen: the spec has changed and its controller has not looked at it yet.
+	Unseen bool
 }
 
 // MachineSet is one generation of a MachineDeployment, or stands alone.
@@ -70,6 +78,8 @@ type MachineSet struct {
 	// Deployment is the MachineDeployment that controls it, empty when it stands alone.
 	Deployment string
 	Replicas   *int32
+	// StatusReplicas are the machines that it has.
+	StatusReplicas int32
 }
 
 // Machine is one machine.
@@ -79,10 +89,14 @@ type Machine struct {
 	// ControlPlane tells a control plane machine from a worker; Deployment is a worker's MachineDeployment.
 	ControlPlane bool
 	Deployment   string
+	// Set is the MachineSet that controls a worker; empty: none does.
+	Set string
 	// Version is spec.version, which in-place upgrades leave alone; KubeletVersion is what the node runs.
 	Version, KubeletVersion, Architecture string
 	NodeName, Phase                       string
 	NodeReady, NodeHealthy, HealthCheck   Status
+	// EtcdMember and EtcdPod are conditions of control plane machines; Unknown where etcd is not visible.
+	EtcdMember, EtcdPod Status
 }
 
 // ParseCluster reads a Cluster.
@@ -111,7 +125,10 @@ func ParseControlPlane(u *unstructured.Unstructured) ControlPlane {
 		Replicas:       o.count("spec", "replicas"),
 		StatusReplicas: orZero(o.count("status", "replicas")),
 		ReadyReplicas:  orZero(o.count("status", "readyReplicas")),
-		Available:      o.condition("Available"),
+		UpToDateReplicas: o.countOr(
+			[]string{"status", "upToDateReplicas"}, []string{"status", "updatedReplicas"}),
+		Available: o.condition("Available"), RollingOut: o.condition("RollingOut"),
+		SpecUpToDate: o.condition("MachinesSpecUpToDate"), EtcdHealthy: o.condition("EtcdClusterHealthy"),
 	}
 }
 
@@ -123,18 +140,18 @@ func ParseMachineDeployment(u *unstructured.Unstructured) MachineDeployment {
 		Replicas:       o.count("spec", "replicas"),
 		StatusReplicas: orZero(o.count("status", "replicas")),
 		ReadyReplicas:  orZero(o.count("status", "readyReplicas")),
+		RollingOut:     o.condition("RollingOut"),
+		Unseen:         o.unseen(u.GetGeneration()),
 	}
 }
 
 // ParseMachineSet reads a MachineSet.
 func ParseMachineSet(u *unstructured.Unstructured) MachineSet {
-	s := MachineSet{Meta: metaOf(u), Cluster: clusterOf(u), Replicas: object{u.Object}.count("spec", "replicas")}
-	for _, ref := range u.GetOwnerReferences() {
-		if ref.Kind == "MachineDeployment" && ref.Controller != nil && *ref.Controller {
-			s.Deployment = ref.Name
-		}
+	o := object{u.Object}
+	return MachineSet{
+		Meta: metaOf(u), Cluster: clusterOf(u), Deployment: controllerOf(u, "MachineDeployment"),
+		Replicas: o.count("spec", "replicas"), StatusReplicas: orZero(o.count("status", "replicas")),
 	}
-	return s
 }
 
 // ParseMachine reads a Machine. Its pool is told by label: in-place moves change its MachineSet.
@@ -144,6 +161,7 @@ func ParseMachine(u *unstructured.Unstructured) Machine {
 	_, controlPlane := labels[ControlPlaneLabel]
 	return Machine{
 		Meta: metaOf(u), Cluster: clusterOf(u), ControlPlane: controlPlane, Deployment: labels[DeploymentNameLabel],
+		Set:            controllerOf(u, "MachineSet"),
 		Version:        o.text("spec", "version"),
 		KubeletVersion: o.text("status", "nodeInfo", "kubeletVersion"),
 		Architecture:   o.text("status", "nodeInfo", "architecture"),
@@ -152,6 +170,8 @@ func ParseMachine(u *unstructured.Unstructured) Machine {
 		NodeReady:      o.conditionOr("NodeReady", "NodeHealthy"),
 		NodeHealthy:    o.condition("NodeHealthy"),
 		HealthCheck:    o.condition("HealthCheckSucceeded"),
+		EtcdMember:     o.condition("EtcdMemberHealthy"),
+		EtcdPod:        o.condition("EtcdPodHealthy"),
 	}
 }
 
@@ -162,6 +182,16 @@ func metaOf(u *unstructured.Unstructured) Meta {
 		ResourceVersion: u.GetResourceVersion(), Labels: u.GetLabels(), Annotations: u.GetAnnotations(),
 		Deleting: u.GetDeletionTimestamp() != nil, Paused: paused,
 	}
+}
+
+// controllerOf names the object of a kind that controls another; empty: none does.
+func controllerOf(u *unstructured.Unstructured, kind string) string {
+	for _, ref := range u.GetOwnerReferences() {
+		if ref.Kind == kind && ref.Controller != nil && *ref.Controller {
+			return ref.Name
+		}
+	}
+	return ""
 }
 
 // clusterOf names the cluster of an object: by spec, else by label, else by its owner.

@@ -34,6 +34,20 @@ func (o object) count(path ...string) *int32 {
 	return new(int32(n))
 }
 
+// countOr reads a number, and another where the first is not served.
+func (o object) countOr(path, older []string) *int32 {
+	if n := o.count(path...); n != nil {
+		return n
+	}
+	return o.count(older...)
+}
+
+// unseen reports whether a generation is newer than the one that status tells of; where it tells of none it is not.
+func (o object) unseen(generation int64) bool {
+	seen, found, err := unstructured.NestedInt64(o.fields, "status", "observedGeneration")
+	return err == nil && found && seen < generation
+}
+
 // condition reads a condition by type. Members that serve v1beta1 keep today's conditions under status.v1beta2.
 func (o object) condition(kind string) Status {
 	for _, path := range [...][]string{{"status", "v1beta2", "conditions"}, {"status", "conditions"}} {

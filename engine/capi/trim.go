@@ -21,9 +21,12 @@ var kept = [...][]string{
 	{"status", "nodeInfo", "architecture"},
 	{"status", "nodeInfo", "kubeletVersion"},
 	{"status", "nodeRef"},
+	{"status", "observedGeneration"},
 	{"status", "phase"},
 	{"status", "readyReplicas"},
 	{"status", "replicas"},
+	{"status", "upToDateReplicas"},
+	{"status", "updatedReplicas"},
 }
 
 // Trim is a cache transform: of an object's spec and status it keeps what this package reads, conditions without

@@ -39,6 +39,7 @@ func anyObject(t *rapid.T) *unstructured.Unstructured {
 		c := map[string]any{"reason": "R", "message": "m"}
 		c["type"] = rapid.SampledFrom([]any{
 			"Available", "RemoteConnectionProbe", "NodeReady", "NodeHealthy", "HealthCheckSucceeded", "Ready",
+			"RollingOut", "MachinesSpecUpToDate", "EtcdClusterHealthy", "EtcdMemberHealthy", "EtcdPodHealthy",
 		}).Draw(t, "type")
 		c["status"] = rapid.SampledFrom([]any{"True", "False", "Unknown", true, nil}).Draw(t, "status")
 		return c
@@ -49,10 +50,14 @@ func anyObject(t *rapid.T) *unstructured.Unstructured {
 		"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine",
 		"metadata": map[string]any{
 			"name": "a", "namespace": "b", "uid": "c", "resourceVersion": "1",
-			"labels":          map[string]any{capi.ClusterNameLabel: "l", capi.DeploymentNameLabel: "d"},
-			"annotations":     map[string]any{"windlass.dev/plan": "{}"},
-			"ownerReferences": []any{map[string]any{"kind": "MachineDeployment", "name": "d", "controller": true}},
-			"managedFields":   []any{map[string]any{"manager": "x"}},
+			"labels":      map[string]any{capi.ClusterNameLabel: "l", capi.DeploymentNameLabel: "d"},
+			"annotations": map[string]any{"windlass.dev/plan": "{}"},
+			"generation":  int64(2),
+			"ownerReferences": []any{
+				map[string]any{"kind": "MachineDeployment", "name": "d", "controller": true},
+				map[string]any{"kind": "MachineSet", "name": "s", "controller": true},
+			},
+			"managedFields": []any{map[string]any{"manager": "x"}},
 		},
 	}}
 	set := func(value any, path ...string) {
@@ -77,7 +82,14 @@ func anyObject(t *rapid.T) *unstructured.Unstructured {
 	} {
 		set(text.Draw(t, "text"), path...)
 	}
-	for _, path := range [][]string{{"spec", "replicas"}, {"status", "replicas"}, {"status", "readyReplicas"}} {
+	for _, path := range [][]string{
+		{"spec", "replicas"},
+		{"status", "replicas"},
+		{"status", "readyReplicas"},
+		{"status", "upToDateReplicas"},
+		{"status", "updatedReplicas"},
+		{"status", "observedGeneration"},
+	} {
 		set(number.Draw(t, "number"), path...)
 	}
 	set(rapid.SampledFrom([]any{true, false, "true"}).Draw(t, "paused"), "spec", "paused")
