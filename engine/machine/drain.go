@@ -5,9 +5,22 @@ package machine
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
 
+	"github.com/windlass-dev/windlass/engine/capi"
 	"github.com/windlass-dev/windlass/engine/k8sd"
+	"github.com/windlass-dev/windlass/engine/member"
+	"github.com/windlass-dev/windlass/engine/protocol"
 )
+
+// lookEvery is how often a node that is drained is looked at.
+const lookEvery = 5 * time.Second
+
+// errCannotDrain: a machine is not refreshed on a node that was to be drained and was not.
+var errCannotDrain = errors.New("annotation " + protocol.PlanKey + ": drain: this engine cannot drain nodes")
 
 // Drainer empties nodes. Each call is one short look; by is the UID of the machine, which the Node then carries.
 type Drainer interface {
@@ -24,4 +37,163 @@ type Left struct {
 	Pod string
 	// Why it stays. Empty: it is going.
 	Why string
+}
+
+// Draining is what concerns the drain of a machine's node.
+type Draining struct {
+	// Can: nodes can be drained here.
+	Can bool
+	// By is what the Node will carry: the machine's UID.
+	By string
+	// Record on the machine; nil: its node is not cordoned by us.
+	Record *protocol.NodeDrain
+	// Healthy: the machine and its node are.
+	Healthy bool
+	// NextLook is the earliest instant at which the node is drained or uncordoned again.
+	NextLook time.Time
+	// Drained and Freed are what came of draining, or uncordoning, in this look; nil: not tried yet.
+	Drained *Drained
+	Freed   *Freed
+}
+
+// Drained is what came of draining.
+type Drained struct {
+	Left []Left
+	Err  error
+}
+
+// Freed is what came of uncordoning.
+type Freed struct{ Err error }
+
+// drain empties the node before a refresh; false: it is empty, or need not be.
+func (o Observation) drain(now time.Time, a protocol.Attempt) (Step, bool) {
+	wanted, d := o.plan().Drain, o.Drain.Record
+	switch {
+	case wanted == nil:
+		return Step{}, false
+	case d != nil && d.Node != o.NodeName:
+		return o.uncordon(wait(DrainGoesOn), now), true // another node than the one that was cordoned
+	case d == nil || d.Since.IsZero():
+		return o.beginDrain(now), true
+	case o.Drain.Drained == nil && now.Before(o.Drain.NextLook):
+		return waitUntil(DrainGoesOn, o.Drain.NextLook), true
+	case o.Drain.Drained == nil:
+		return Step{Action: Drain}, true
+	case o.Drain.Drained.empty():
+		return Step{}, false
+	}
+	if limit := time.Duration(wanted.Timeout); !now.Before(d.Since.Add(limit)) {
+		return o.failDrain(now, a, limit), true
+	}
+	next := *d
+	if next.Blocked = o.Drain.Drained.blocked(); next.Format() != d.Format() {
+		return write(member.Patch{protocol.DrainKey: next.Format()}), true
+	}
+	return waitUntil(DrainGoesOn, o.Drain.NextLook), true
+}
+
+// beginDrain records what is about to be cordoned, so that whoever comes after a crash takes it back.
+func (o Observation) beginDrain(now time.Time) Step {
+	d := protocol.NodeDrain{Node: o.NodeName, By: o.Drain.By, Since: now.UTC()}
+	if o.Drain.Record != nil {
+		d.By = o.Drain.Record.By // what the Node carries, if it was cordoned before
+	}
+	s := write(member.Patch{protocol.DrainKey: d.Format()})
+	s.Events = []member.Event{member.Normal(protocol.EventDraining, "Draining node "+o.NodeName)}
+	return s
+}
+
+// failDrain: the attempt ends before its refresh was sent.
+func (o Observation) failDrain(now time.Time, a protocol.Attempt, limit time.Duration) Step {
+	if a.From == "" {
+		a.From = o.KubeletVersion
+	}
+	a.Target = o.Marks.To
+	a.Count++
+	a.Quarantined = a.Count >= o.plan().MaxAttempts
+	why := fmt.Sprintf("drain: not finished after %s: %s", limit, o.Drain.Drained.remains())
+	d := protocol.NodeDrain{Node: o.Drain.Record.Node, By: o.Drain.Record.By, Failed: true}
+	return o.failed(now, a, why, member.Patch{protocol.DrainKey: d.Format()})
+}
+
+// release takes back the cordon of a machine that waits and has no use for it any more.
+func (o Observation) release(s Step, now time.Time) Step {
+	if s.Action != Wait || o.Drain.Record == nil || !o.Drain.Can {
+		return s
+	}
+	if s.Reason == NothingToDo && o.settling() {
+		s.Reason = Settling
+	}
+	if o.keepsCordon(s.Reason) {
+		return s
+	}
+	return o.uncordon(s, now)
+}
+
+// keepsCordon reports whether the node stays cordoned while its machine waits for a reason.
+func (o Observation) keepsCordon(r Reason) bool {
+	switch r {
+	case Quarantined, NotPermitted, NothingToDo:
+		return false
+	case BackingOff, NoNode, NoVersion:
+		return !o.Drain.Record.Failed
+	case Deleting, Paused, DrainGoesOn, Settling, Running, NodeSilent, Undecided, OldChangeRunning:
+		return true
+	}
+	return true
+}
+
+// settling: the upgrade is done and its plan, which goes with its proof, still stands.
+func (o Observation) settling() bool {
+	return o.Marks.Status == protocol.StatusDone && o.Plan.Drain != nil &&
+		!(o.Drain.Healthy && capi.Fits(o.KubeletVersion, o.plan().ExpectedVersion))
+}
+
+// uncordon takes the cordon back, and forgets it once that is done. Meanwhile the machine waits as it does.
+func (o Observation) uncordon(meanwhile Step, now time.Time) Step {
+	switch {
+	case o.Drain.Freed == nil && now.Before(o.Drain.NextLook),
+		o.Drain.Freed != nil && o.Drain.Freed.Err != nil:
+		meanwhile.Recheck = earlier(meanwhile.Recheck, o.Drain.NextLook)
+		return meanwhile
+	case o.Drain.Freed == nil:
+		return Step{Action: Uncordon}
+	}
+	return write(member.Patch{protocol.DrainKey: nil})
+}
+
+func (d Drained) empty() bool { return d.Err == nil && len(d.Left) == 0 }
+
+// blocked names the pods that do not go.
+func (d Drained) blocked() string {
+	var all []string
+	for _, l := range d.Left {
+		if l.Why != "" {
+			all = append(all, l.String())
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// remains says what keeps the node from being empty.
+func (d Drained) remains() string {
+	if d.Err != nil {
+		return d.Err.Error()
+	}
+	all := make([]string, 0, len(d.Left))
+	for _, l := range d.Left {
+		all = append(all, l.String())
+	}
+	return strings.Join(all, "; ")
+}
+
+// String says it for people.
+func (l Left) String() string {
+	switch {
+	case l.Pod == "":
+		return l.Why
+	case l.Why == "":
+		return "pod " + l.Pod + " is still going"
+	}
+	return "pod " + l.Pod + ": " + l.Why
 }

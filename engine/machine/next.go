@@ -14,7 +14,9 @@ import (
 )
 
 // Next decides what to do with a machine. It is total: every observation has a step.
-func Next(o Observation, now time.Time) Step {
+func Next(o Observation, now time.Time) Step { return o.release(o.next(now), now) }
+
+func (o Observation) next(now time.Time) Step {
 	switch {
 	case o.Deleting:
 		return wait(Deleting)
@@ -72,6 +74,9 @@ func (o Observation) requested(now time.Time) Step {
 	if err == nil {
 		err = o.PlanErr
 	}
+	if err == nil && o.Plan.Drain != nil && !o.Drain.Can {
+		err = errCannotDrain
+	}
 	switch {
 	case err != nil:
 		return o.refuse(now, a, err)
@@ -83,8 +88,11 @@ func (o Observation) requested(now time.Time) Step {
 		return wait(NoVersion)
 	case now.Before(o.retryAt(a)):
 		return waitUntil(BackingOff, o.retryAt(a))
-	case a.Count == 0 && !o.permitted(now):
+	case a.SentAt.IsZero() && !o.permitted(now):
 		return wait(NotPermitted)
+	}
+	if step, draining := o.drain(now, a); draining {
+		return step
 	}
 	return o.send(now, target, a)
 }
@@ -96,9 +104,11 @@ func (o Observation) send(now time.Time, target protocol.Target, a protocol.Atte
 	}
 	a.Target, a.SentAt, a.Quarantined = o.Marks.To, now.UTC(), false
 	a.Count++
-	return Step{
-		Action: Send, Target: target, Attempt: a, Patch: member.Patch{protocol.AttemptKey: a.Format()},
+	p := member.Patch{protocol.AttemptKey: a.Format()}
+	if d := o.Drain.Record; d != nil { // the cordon stays, the drain has ended
+		p[protocol.DrainKey] = protocol.NodeDrain{Node: d.Node, By: d.By}.Format()
 	}
+	return Step{Action: Send, Target: target, Attempt: a, Patch: p}
 }
 
 // refuse: the request cannot be carried out as it is; only another one is tried.

@@ -132,6 +132,10 @@ func FuzzNext(f *testing.F) {
 			if o.Marks.ChangeID == "" || o.Answer != nil || now.Before(o.NextPoll) {
 				t.Errorf("polls %+v", o)
 			}
+		case machine.Drain, machine.Uncordon:
+			if o.Drain.Record == nil || !o.Drain.Can || o.Deleting || o.Paused || now.Before(o.Drain.NextLook) {
+				t.Errorf("%ss %+v", step.Action, o)
+			}
 		case machine.Write:
 			if len(step.Patch) == 0 || o.Deleting || o.Paused {
 				t.Errorf("writes %v for %+v", step.Patch, o)
@@ -165,7 +169,14 @@ func checkSend(t *testing.T, o machine.Observation, s machine.Step, now time.Tim
 	case s.Target.String() != o.Marks.To || s.Attempt.Target != o.Marks.To:
 		t.Errorf("sends %s for %s", s.Target, o.Marks.To)
 	}
-	same(t, "intent", member.Patch{protocol.AttemptKey: s.Attempt.Format()}, s.Patch)
+	intent := member.Patch{protocol.AttemptKey: s.Attempt.Format()}
+	if d := o.Drain.Record; d != nil {
+		intent[protocol.DrainKey] = protocol.NodeDrain{Node: d.Node, By: d.By}.Format()
+	}
+	same(t, "intent", intent, s.Patch)
+	if o.Plan.Drain != nil && (o.Drain.Drained == nil || o.Drain.Drained.Err != nil || len(o.Drain.Drained.Left) > 0) {
+		t.Errorf("sends to a node that is not known to be empty: %+v", o.Drain)
+	}
 	same(t, "sent at", true, s.Attempt.SentAt.Equal(now))
 }
 
@@ -193,6 +204,9 @@ func anything(r *rand.Rand) machine.Observation {
 			Status: oneOf(r, doing, done, failed, undone, unknown, k8sd.Status{Completed: true}), Err: maybe(),
 		}),
 	}
+	if r.Intn(2) == 0 {
+		o.Plan.Drain, o.Drain = &protocol.Drain{}, anyDrain(r, instant)
+	}
 	if !o.Marks.HasTo {
 		o.Marks.To = ""
 	}
@@ -200,6 +214,20 @@ func anything(r *rand.Rand) machine.Observation {
 		o.Marks.ChangeID, o.Answer = "", nil
 	}
 	return o
+}
+
+func anyDrain(r *rand.Rand, instant func() time.Time) machine.Draining {
+	return machine.Draining{
+		Can: r.Intn(9) > 0, By: "uid-m0", Healthy: r.Intn(2) == 0, NextLook: instant(),
+		Record: oneOf(r, nil, &protocol.NodeDrain{
+			Node: oneOf(r, "node-0", "node-0", "node-1"), By: "uid-m0", Since: instant(), Failed: r.Intn(3) == 0,
+			Blocked: oneOf(r, "", "x"),
+		}),
+		Drained: oneOf(r, nil, &machine.Drained{
+			Left: oneOf(r, nil, []machine.Left{{Pod: "p"}, {Pod: "q", Why: "x"}}), Err: oneOf(r, nil, errors.New("x")),
+		}),
+		Freed: oneOf(r, nil, &machine.Freed{Err: oneOf(r, nil, errors.New("x"))}),
+	}
 }
 
 func oneOf[T any](r *rand.Rand, of ...T) T { return of[r.Intn(len(of))] }

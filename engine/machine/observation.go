@@ -37,6 +37,8 @@ type Observation struct {
 	Deleting, Paused bool
 	// Spread lengthens the pause before the next attempt: in [0, 1), of which a tenth is the share that is added.
 	Spread float64
+	// Drain is what concerns the drain of its node.
+	Drain Draining
 	// NextPoll is the earliest instant at which k8sd is asked about the change again.
 	NextPoll time.Time
 	// Answer of k8sd about the change in this look; nil: not asked yet.
@@ -58,6 +60,10 @@ const (
 	Wait Action = "Wait"
 	// Poll: ask k8sd about the change, then decide again.
 	Poll Action = "Poll"
+	// Drain: ask for the eviction of what is on the node, then decide again.
+	Drain Action = "Drain"
+	// Uncordon: take back the cordon of the node, then decide again.
+	Uncordon Action = "Uncordon"
 	// Write: patch the machine.
 	Write Action = "Write"
 	// Send: patch the machine, which records the intent, and then ask k8sd for a refresh.
@@ -85,6 +91,10 @@ const (
 	BackingOff Reason = "BackingOff"
 	// Quarantined: the attempts are used up.
 	Quarantined Reason = "Quarantined"
+	// DrainGoesOn: pods are left on the node; it is looked at again at Recheck.
+	DrainGoesOn Reason = "Draining"
+	// Settling: the upgrade is done, and the node stays cordoned until it is healthy and of the expected version.
+	Settling Reason = "Settling"
 	// Running: a change is running; k8sd is asked again at Recheck.
 	Running Reason = "Running"
 	// NodeSilent: k8sd could not be asked; it is asked again at Recheck.

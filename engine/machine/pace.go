@@ -26,6 +26,7 @@ type Pace struct {
 
 	mu    sync.Mutex
 	asked map[types.NamespacedName]asked
+	looks map[types.NamespacedName]time.Time
 }
 
 type asked struct {
@@ -67,4 +68,29 @@ func (p *Pace) Forget(machine types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.asked, machine)
+}
+
+// NextLook is the earliest instant at which a machine's node is drained or uncordoned again; zero: at once.
+func (p *Pace) NextLook(machine types.NamespacedName) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.looks[machine]
+}
+
+// Looked notes that a machine's node was drained or uncordoned and returns when that is tried next.
+func (p *Pace) Looked(machine types.NamespacedName, now time.Time) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.looks == nil {
+		p.looks = map[types.NamespacedName]time.Time{}
+	}
+	p.looks[machine] = now.Add(lookEvery)
+	return p.looks[machine]
+}
+
+// ForgetLook drops when a machine's node was looked at.
+func (p *Pace) ForgetLook(machine types.NamespacedName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.looks, machine)
 }

@@ -22,6 +22,8 @@ import (
 const (
 	// recordTries bounds how often the outcome of a refresh is written again after a conflict.
 	recordTries = 5
+	// maxAnswers is how many things can be asked for in one look: k8sd, a drain, and taking a cordon back.
+	maxAnswers = 3
 	// shutdownGrace is how long a refresh that is being sent may still be recorded when the process is told to end.
 	shutdownGrace = 10 * time.Second
 )
@@ -36,7 +38,9 @@ type K8sd interface {
 type Reconciler struct {
 	Member member.Member
 	K8sd   K8sd
-	// Pace spreads the questions to k8sd.
+	// Drainer empties nodes. Nil: machines whose plan asks for a drain are refused.
+	Drainer Drainer
+	// Pace spreads the questions to k8sd and to nodes that are drained.
 	Pace *Pace
 	// Spread spreads attempts of machines that failed together; it must be a function of its arguments. Nil: none.
 	Spread func(machine types.UID, attempt int) float64
@@ -47,6 +51,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	seen, found, err := r.Member.Machine(ctx, r.Member.Cache, req.NamespacedName)
 	if err != nil || !found {
 		r.Pace.Forget(req.NamespacedName)
+		r.Pace.ForgetLook(req.NamespacedName)
 		return reconcile.Result{}, err
 	}
 	o, err := r.observe(ctx, seen)
@@ -54,13 +59,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, err
 	}
 	step := Next(o, r.now())
-	if step.Action == Poll {
-		o.Answer = r.poll(ctx, seen, o.Marks.ChangeID)
-		o.NextPoll = r.Pace.Asked(seen.Key(), o.Marks.ChangeID, r.now())
+	for range maxAnswers {
+		if !r.ask(ctx, seen, &o, step.Action) {
+			break
+		}
 		step = Next(o, r.now())
 	}
 	switch step.Action {
-	case Wait, Poll:
+	case Wait, Poll, Drain, Uncordon:
 		return recheck(step, r.now()), nil
 	case Write:
 		err = r.write(ctx, seen, step)
@@ -87,6 +93,7 @@ func (r *Reconciler) observe(ctx context.Context, m capi.Machine) (Observation, 
 		r.Pace.Forget(m.Key())
 	}
 	o.NextPoll = r.Pace.Next(m.Key(), o.Marks.ChangeID)
+	o.Drain = r.draining(m)
 	key := clusterOf(m)
 	c, found, err := r.Member.Cluster(ctx, r.Member.Cache, key)
 	if err != nil {
@@ -97,11 +104,55 @@ func (r *Reconciler) observe(ctx context.Context, m capi.Machine) (Observation, 
 	return o, nil
 }
 
+// draining reads what concerns the drain. A record that cannot be read is as good as one of this machine and its node.
+func (r *Reconciler) draining(m capi.Machine) Draining {
+	d := Draining{Can: r.Drainer != nil, By: string(m.UID), Healthy: m.Health().Good()}
+	text, found := m.Annotations[protocol.DrainKey]
+	if !found {
+		r.Pace.ForgetLook(m.Key())
+		return d
+	}
+	record, err := protocol.ParseNodeDrain(text)
+	if err != nil || record.Node == "" || record.By == "" {
+		record = protocol.NodeDrain{Node: m.NodeName, By: d.By}
+	}
+	d.Record, d.NextLook = &record, r.Pace.NextLook(m.Key())
+	return d
+}
+
+// ask adds to an observation what a step wants to know; false: it wants nothing.
+func (r *Reconciler) ask(ctx context.Context, m capi.Machine, o *Observation, action Action) bool {
+	at := node(m)
+	switch action {
+	case Poll:
+		o.Answer = r.poll(ctx, m, o.Marks.ChangeID)
+		o.NextPoll = r.Pace.Asked(m.Key(), o.Marks.ChangeID, r.now())
+		return true
+	case Drain:
+		left, err := r.Drainer.Drain(ctx, at, o.Drain.Record.By)
+		o.Drain.Drained = &Drained{Left: left, Err: err}
+		logFailure(ctx, "the node could not be drained", err)
+	case Uncordon:
+		at.NodeName = o.Drain.Record.Node
+		err := r.Drainer.Uncordon(ctx, at, o.Drain.Record.By)
+		o.Drain.Freed = &Freed{Err: err}
+		logFailure(ctx, "the node could not be uncordoned", err)
+	case Wait, Write, Send:
+		return false
+	}
+	o.Drain.NextLook = r.Pace.Looked(m.Key(), r.now())
+	return true
+}
+
+func logFailure(ctx context.Context, what string, err error) {
+	if err != nil {
+		log.FromContext(ctx).V(1).Info(what, "error", err.Error())
+	}
+}
+
 func (r *Reconciler) poll(ctx context.Context, m capi.Machine, changeID string) *Answer {
 	status, err := r.K8sd.RefreshStatus(ctx, node(m), changeID)
-	if err != nil {
-		log.FromContext(ctx).V(1).Info("k8sd could not be asked", "error", err.Error())
-	}
+	logFailure(ctx, "k8sd could not be asked", err)
 	return &Answer{Status: status, Err: err}
 }
 

@@ -56,6 +56,7 @@ type world struct {
 	client   client.WithWatch
 	clock    *clocktesting.FakeClock
 	node     *node
+	drains   machine.Drainer
 	events   *events.FakeRecorder
 	upgrader *machine.Reconciler
 	// trace are the five marks after each write that changed them.
@@ -98,7 +99,7 @@ func (w *world) restart() {
 		Member: member.Member{
 			Cache: w.client, Live: w.client, Writer: w.client, Events: w.events, Kinds: kinds, Keys: keys, Clock: w.clock,
 		},
-		K8sd: w.node,
+		K8sd: w.node, Drainer: w.drains,
 		Pace: &machine.Pace{Jitter: func() float64 { return 0 }},
 	}
 }
@@ -146,7 +147,7 @@ func (w *world) settle(span time.Duration) {
 	end := w.clock.Now().Add(span)
 	for range 10_000 {
 		before := w.machine().GetResourceVersion()
-		result, err := w.upgrader.Reconcile(w.t.Context(), reconcile.Request{NamespacedName: key})
+		result, err := w.reconcile()
 		switch {
 		case errors.Is(err, errCrash):
 			w.restart()
@@ -160,6 +161,18 @@ func (w *world) settle(span time.Duration) {
 		}
 	}
 	w.t.Fatal("never settles")
+}
+
+// reconcile looks at the machine once; a panic with errCrash is the end of the upgrader's life too.
+func (w *world) reconcile() (result reconcile.Result, err error) {
+	defer func() {
+		if fault := recover(); fault == any(errCrash) {
+			err = errCrash
+		} else if fault != nil {
+			panic(fault)
+		}
+	}()
+	return w.upgrader.Reconcile(w.t.Context(), reconcile.Request{NamespacedName: key})
 }
 
 func (w *world) machine() *unstructured.Unstructured {

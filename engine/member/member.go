@@ -130,8 +130,11 @@ func Attempt(m capi.Machine) (protocol.Attempt, error) {
 }
 
 // Busy reports whether anybody, under either prefix of the protocol, asks the machine to upgrade or may still be
-// upgrading it. What cannot be read counts as busy.
+// upgrading it, or its node is still cordoned for that. What cannot be read counts as busy.
 func Busy(machine capi.Machine) bool {
+	if _, cordoned := machine.Annotations[protocol.DrainKey]; cordoned {
+		return true
+	}
 	for _, prefix := range [...]string{protocol.ProviderPrefix, protocol.OwnPrefix} {
 		if protocol.KeysFor(prefix).Read(machine.Annotations).Busy() {
 			return true

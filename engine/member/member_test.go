@@ -153,6 +153,9 @@ func TestBusyIsWhomeverAsks(t *testing.T) {
 		"a refresh that failed": {map[string]string{
 			protocol.AttemptKey: protocol.Attempt{Target: "channel=x", SentAt: at, FailedAt: at}.Format(),
 		}, false},
+		"a node that is still cordoned": {map[string]string{
+			own.Status: "done", protocol.DrainKey: protocol.NodeDrain{Node: "n", By: "uid"}.Format(),
+		}, true},
 		"an attempt that cannot be read": {map[string]string{protocol.AttemptKey: "x"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,6 +16,9 @@ const (
 	CordonedKey = "windlass.dev/cordoned"
 )
 
+// EventDraining is the reason of the event on a machine whose node is about to be drained.
+const EventDraining = "InPlaceUpgradeDraining"
+
 // NodeDrain is what the engine remembers of a node that it drains, as JSON under DrainKey on the machine. It is written
 // before the node is touched, so that whoever comes after a crash knows what to take back.
 type NodeDrain struct {
@@ -23,8 +26,10 @@ type NodeDrain struct {
 	Node string `json:"node"`
 	// By is what CordonedKey says on it.
 	By string `json:"by"`
-	// Since is when the drain that is going on began. Zero: the drain ended well and the refresh may have been sent.
+	// Since is when the drain that is going on began. Zero: none is, since it has ended.
 	Since time.Time `json:"since,omitzero"`
+	// Failed: the drain did not end in time, so that the cordon is taken back until the next attempt.
+	Failed bool `json:"failed,omitzero"`
 	// Blocked says what keeps the node from being empty. At most 512 bytes.
 	Blocked string `json:"blocked,omitempty"`
 }
