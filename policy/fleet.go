@@ -13,6 +13,8 @@ type Fleet struct {
 	PlanReason, PlanMessage string
 	// Paused is the policy's own brake.
 	Paused bool
+	// UnknownField says that the policy has fields that are not known, and which: until that is put right nothing starts.
+	UnknownField string
 	// Sticky is Halted, Cancelled or Superseded as stored on the Rollout, else empty, with its reason and message.
 	Sticky                      Phase
 	StickyReason, StickyMessage string

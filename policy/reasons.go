@@ -13,6 +13,8 @@ const (
 	ReasonProgressing = "Progressing"
 	// ReasonPaused: the policy says paused.
 	ReasonPaused = "Paused"
+	// ReasonUnknownField: the policy has a field that is not known, misspelt perhaps (law 21).
+	ReasonUnknownField = "UnknownField"
 	// ReasonSucceeded: every wave is complete.
 	ReasonSucceeded = "Succeeded"
 	// ReasonNothingToDo: no selected cluster needed this target.
@@ -111,6 +113,8 @@ const (
 	ReasonOwnerPaused = "OwnerPaused"
 	// ReasonForeignUpgrade: somebody else's upgrade of one of its machines is in flight.
 	ReasonForeignUpgrade = "ForeignUpgrade"
+	// ReasonProviderAbsent: machines are granted to the controllers of a provider, and none are there.
+	ReasonProviderAbsent = "ProviderAbsent"
 )
 
 // GivesBack reports whether a cluster that waits for this reason before anything was granted gives its slot back, so
@@ -119,7 +123,7 @@ func GivesBack(reason string) bool {
 	switch reason {
 	case ReasonMemberUnreachable, ReasonAccessReadOnly, ReasonClaimedByOther, ReasonClusterPaused, ReasonClusterDeleting,
 		ReasonClusterUnhealthy, ReasonHealthUnknown, ReasonSingleControlPlane, ReasonOwnerMissing, ReasonOwnerPaused,
-		ReasonForeignUpgrade:
+		ReasonForeignUpgrade, ReasonProviderAbsent:
 		return true
 	}
 	return false
@@ -128,7 +132,7 @@ func GivesBack(reason string) bool {
 // NeedsAct reports whether a wait for this reason lasts until a person does something.
 func NeedsAct(reason string) bool {
 	switch reason {
-	case ReasonPaused, ReasonAccessReadOnly, ReasonClusterPaused, ReasonSingleControlPlane, ReasonOwnerMissing,
+	case ReasonPaused, ReasonUnknownField, ReasonAccessReadOnly, ReasonClusterPaused, ReasonSingleControlPlane, ReasonOwnerMissing,
 		ReasonOwnerPaused, ReasonCanaryDeferred,
 		ReasonNoClusters, ReasonCanaryNotFound, ReasonCanaryIneligible, ReasonClusterNotFound, ReasonLeftOver,
 		ReasonInvalidTarget, ReasonInvalidLimit:

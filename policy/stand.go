@@ -26,6 +26,7 @@ func (b *board) stand() standing {
 		targetMoved,   // law 7
 		nothingProven, // law 15
 		through,       // every wave is complete
+		misspelt,      // law 21
 		paused,        // the policy's own brake
 	} {
 		if s := applies(b); s != nil {
@@ -103,6 +104,13 @@ func through(b *board) *standing {
 			fmt.Sprintf("%d of %d clusters succeeded", sum.succeeded, sum.clusters),
 		}
 	}
+}
+
+func misspelt(b *board) *standing {
+	if b.UnknownField == "" {
+		return nil
+	}
+	return &standing{PhasePaused, ReasonUnknownField, b.UnknownField}
 }
 
 func paused(b *board) *standing {

@@ -24,6 +24,8 @@ func (l look) advance(current Owner) Step {
 		return l.hold(policy.ReasonOwnerPaused, "%s is being deleted", current.ID())
 	case current.Paused:
 		return l.hold(policy.ReasonOwnerPaused, "%s is paused", current.ID())
+	case l.o.PerMachine:
+		return l.handOut(current)
 	case current.granted():
 		return l.progress(current)
 	case !current.HasTo && !current.lacking():
@@ -60,6 +62,12 @@ func (l look) hindered() (Step, bool) {
 			return l.hold(policy.ReasonForeignUpgrade, "machine %s is being upgraded by somebody else", machine.Name), true
 		}
 	}
+	if l.o.Foreign != "" {
+		return l.hold(policy.ReasonForeignUpgrade, "machine %s is being upgraded by somebody else", l.o.Foreign), true
+	}
+	if l.o.PerMachine && !l.o.ProviderPresent {
+		return l.hold(policy.ReasonProviderAbsent, "no controllers of a provider renew their Lease there"), true
+	}
 	return l.unhealthy()
 }
 
@@ -86,6 +94,9 @@ func (l look) grant(current Owner) Step {
 		step := l.hold(reason, "machine %s must end before %s gets another target", machine.Name, current.ID())
 		step.CurrentMachine = machine.Name
 		return step
+	}
+	if l.o.Foreign != "" {
+		return l.hold(policy.ReasonForeignUpgrade, "machine %s is being upgraded by somebody else", l.o.Foreign)
 	}
 	if other, found := find(l.o.Owners, func(o Owner) bool { return o.ID() != current.ID() && o.active() }); found {
 		step := progressing(ReasonWaitingForOwner, "%s waits for %s", current.ID(), other.ID())

@@ -82,7 +82,13 @@ func (l look) within(step Step) Step {
 		if step.Action == "" {
 			return step
 		}
-		step.Action, step.Owner = TakeClaim, ""
+		step.Action, step.Owner, step.Machine = TakeClaim, "", ""
+		return step
+	}
+	if standing, found := find(l.o.Standing, Standing.marked); found {
+		return l.retire(step, standing)
+	}
+	if l.o.PerMachine {
 		return step
 	}
 	until := l.ahead()

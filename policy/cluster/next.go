@@ -23,7 +23,10 @@ const (
 // Next is the one thing to do now for a cluster, with what to show. The caller carries the action out, looks again
 // and asks again.
 func Next(o Observation, now time.Time) Step {
-	l := look{o, now}
+	l := look{o: o, now: now}
+	if o.PerMachine {
+		l = l.follow()
+	}
 	step := l.next()
 	if step.Action == "" {
 		step.Action = None
@@ -35,10 +38,16 @@ func Next(o Observation, now time.Time) Step {
 	if step.Action == None && !step.Phase.Ended() && o.Intent == policy.Run && now.Before(o.NotAfter) {
 		step.Recheck = sooner(step.Recheck, o.NotAfter)
 	}
+	if step.Action == Settle {
+		step.Leftovers = l.leftovers()
+	}
+	if o.PerMachine {
+		l.remember(o, &step)
+	}
 	step.Act = step.Act || policy.NeedsAct(step.Reason)
 	step.Settled = step.Settled || step.Action == None && l.clean()
 	if step.Phase != policy.Succeeded {
-		step.LastError = cmp.Or(step.LastError, o.lastError(), o.LastError)
+		step.LastError = cmp.Or(step.LastError, l.o.lastError(), o.LastError)
 	}
 	return step
 }
@@ -47,6 +56,8 @@ func Next(o Observation, now time.Time) Step {
 type look struct {
 	o   Observation
 	now time.Time
+	// trails of machines that are granted one by one, by name.
+	trails map[string]trail
 }
 
 func (l look) next() Step {
@@ -55,6 +66,9 @@ func (l look) next() Step {
 		return step
 	}
 	if step, out := l.outOfReach(); out {
+		return step
+	}
+	if step, urgent := l.react(); urgent {
 		return step
 	}
 	if o.Phase.Ended() {

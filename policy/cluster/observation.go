@@ -53,7 +53,35 @@ type Observation struct {
 	StartBefore time.Time
 	// Owners to upgrade, in any order.
 	Owners []Owner
+
+	// PerMachine: machines are granted one by one, to the controllers of a provider; else owners are, to an engine.
+	PerMachine bool
+	// Limits of machines that are granted one by one.
+	Limits Limits
+	// ProviderPresent: the controllers of a provider answer there.
+	ProviderPresent bool
+	// Foreign is a machine that somebody else upgrades, under other keys or of no owner above; empty: none.
+	Foreign string
+	// Standing are all owners of the cluster, as the controllers of a provider see them; empty where there are none.
+	Standing []Standing
 }
+
+// Standing is what an owner tells the controllers of a provider, which obey its `to` and, without one, its release.
+type Standing struct {
+	// ID of the owner, as Owner.ID.
+	ID string
+	// HasTo, Status and Release are its marks under the provider's keys.
+	HasTo           bool
+	Status, Release string
+	// Armed: it has a release that one of its machines lacks, which would be taken back to it.
+	Armed bool
+	// Previous is the release that was taken off it; Returnable: each of its machines is proven at that value.
+	Previous   string
+	Returnable bool
+}
+
+// marked: it tells the controllers anything.
+func (s Standing) marked() bool { return s.HasTo || s.Status != "" || s.Release != "" }
 
 // ClaimState is whose claim stands on a Cluster.
 type ClaimState string
@@ -158,6 +186,17 @@ type Machine struct {
 	LastError   string
 	// Leftovers: marks that Settle would remove are on it.
 	Leftovers bool
+	// Deleting, Paused of the object; Health of the machine.
+	Deleting, Paused bool
+	Health           Verdict
+	// Ours: the holder on it is this ClusterUpgrade. Of a machine that is granted by itself, as the next three.
+	Ours bool
+	// Marks on it. InFlight, Requested, Quarantined, Attempts and LastError are told from them and the Record.
+	Marks Marks
+	// Record as stored.
+	Record Record
+	// Said is what was last said about a failure since its request was written.
+	Said string
 	// Kubelet version, Architecture and Release that it shows.
 	Kubelet, Architecture, Release string
 }

@@ -30,6 +30,19 @@ const (
 	Settle Action = "Settle"
 	// ReleaseClaim gives the cluster back.
 	ReleaseClaim Action = "ReleaseClaim"
+	// RetireOwner takes off an owner what the controllers of a provider would obey. Store its release before.
+	RetireOwner Action = "RetireOwner"
+	// ReturnRelease gives an owner the release back that was taken off it.
+	ReturnRelease Action = "ReturnRelease"
+	// GrantMachine writes its owner's target and the holder on a machine, and removes every mark of before.
+	GrantMachine Action = "GrantMachine"
+	// FollowMachine writes the target and the holder on a machine and leaves the change that is in flight.
+	FollowMachine Action = "FollowMachine"
+	// RevokeMachine removes the target from a machine; ClearMachine removes the change with it.
+	RevokeMachine Action = "RevokeMachine"
+	ClearMachine  Action = "ClearMachine"
+	// RecordRelease writes down that a machine has reached its owner's target, and removes every other mark.
+	RecordRelease Action = "RecordRelease"
 )
 
 // Why a cluster is in its phase, besides the reasons of package policy.
@@ -70,6 +83,14 @@ const (
 	ReasonWithdrawn = "Withdrawn"
 	// ReasonProven: proven at the target in two reads.
 	ReasonProven = "Proven"
+	// ReasonOwnerArmed: an owner has a release that one of its machines lacks; it is taken off before anything else.
+	ReasonOwnerArmed = "OwnerArmed"
+	// ReasonMachineFailed: an attempt failed; its request is taken back.
+	ReasonMachineFailed = "MachineFailed"
+	// ReasonBackOff: a machine that failed waits for its next attempt.
+	ReasonBackOff = "BackOff"
+	// ReasonProviderWaiting: a machine was granted and the provider has begun nothing for a minute.
+	ReasonProviderWaiting = "ProviderWaiting"
 	// ReasonClusterRemoved: the cluster no longer exists.
 	ReasonClusterRemoved = "ClusterRemoved"
 )
@@ -78,8 +99,14 @@ const (
 type Step struct {
 	// Action to carry out now.
 	Action Action
-	// Owner that GrantOwner and WithdrawOwner are about, as Owner.ID.
+	// Owner that the action is about, as Owner.ID.
 	Owner string
+	// Machine that the action is about.
+	Machine string
+	// Leftovers are the machines that Settle clears.
+	Leftovers []string
+	// Records of the machines that are granted one by one. Store them before the action is carried out.
+	Records map[string]Record
 	// Until is the instant that SetPermission writes, in whole seconds.
 	Until time.Time
 	// Phase, Reason and Message of the cluster.

@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/windlass-dev/windlass/policy"
 )
 
 // windDown leaves nothing of ours behind: owners are withdrawn, the last granted first; machines in flight finish;
@@ -19,17 +21,20 @@ func (l look) windDown(during, end Step) Step {
 		during.Action = TakeClaim
 		return during
 	}
+	if standing, found := l.armed(); found {
+		return l.retire(during, standing)
+	}
 	for _, owner := range slices.Backward(l.o.inOrder()) {
-		if owner.Ours && owner.HasTo && owner.Present {
+		if owner.Ours && owner.HasTo && owner.Present && !l.o.PerMachine {
 			during.Action, during.Owner = WithdrawOwner, owner.ID()
 			return during
 		}
 	}
-	if l.permitted() && slices.ContainsFunc(l.o.Owners, Owner.requested) {
+	if !l.o.PerMachine && l.permitted() && slices.ContainsFunc(l.o.Owners, Owner.requested) {
 		during.Action, during.Until = SetPermission, l.now.Truncate(time.Second)
 		return during
 	}
-	if machine, found := l.o.inFlight(); found {
+	if machine, found := l.unfinished(); found {
 		if !during.Phase.Ended() {
 			during.Message += "; machine " + machine + " finishes first"
 		}
@@ -40,14 +45,26 @@ func (l look) windDown(during, end Step) Step {
 		during.Action = Settle
 		return during
 	}
+	if standing, found := l.returnable(); found && end.Phase == policy.Succeeded {
+		during.Action, during.Owner = ReturnRelease, standing.ID
+		return during
+	}
 	during.Action = ReleaseClaim
 	return during
+}
+
+// unfinished is a machine that finishes before anything of it is removed.
+func (l look) unfinished() (string, bool) {
+	if l.o.PerMachine {
+		return l.onTheWay()
+	}
+	return l.o.inFlight()
 }
 
 // unsettled: Settle would write something.
 func (l look) unsettled() bool {
 	return !l.o.StartBefore.IsZero() || slices.ContainsFunc(l.o.Owners, func(o Owner) bool {
-		return o.Present && o.Ours || o.leftovers()
+		return o.Present && o.Ours && !l.o.PerMachine || o.leftovers()
 	})
 }
 
