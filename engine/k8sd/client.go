@@ -12,6 +12,7 @@ package k8sd
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
@@ -41,8 +42,11 @@ type Options struct {
 	Reader client.Reader
 	// Clock closes what is idle.
 	Clock clock.WithDelayedExecution
-	// Timeout bounds one call, everything included. Default 60s.
+	// Timeout bounds one refresh, everything included. Default 60s.
 	Timeout time.Duration
+	// StatusTimeout bounds one question about a change, everything included. Default 15s: it is asked again anyway, and
+	// a mute node holds whoever asks.
+	StatusTimeout time.Duration
 	// DialTimeout bounds the way to the node: look-ups, tunnel, TLS. Default 10s.
 	DialTimeout time.Duration
 	// Idle is how long a tunnel stays open without a call. Default 30s.
@@ -53,10 +57,11 @@ type Options struct {
 
 // Defaults of Options.
 const (
-	DefaultTimeout     = time.Minute
-	DefaultDialTimeout = 10 * time.Second
-	DefaultIdle        = 30 * time.Second
-	DefaultPort        = 2380
+	DefaultTimeout       = time.Minute
+	DefaultStatusTimeout = 15 * time.Second
+	DefaultDialTimeout   = 10 * time.Second
+	DefaultIdle          = 30 * time.Second
+	DefaultPort          = 2380
 )
 
 // Client reaches the nodes of all clusters of one management cluster. It is safe for concurrent use: calls to one
@@ -73,6 +78,7 @@ type Client struct {
 // New returns a client that has opened nothing yet.
 func New(opts Options) *Client {
 	opts.Timeout = orDefault(opts.Timeout, DefaultTimeout)
+	opts.StatusTimeout = orDefault(opts.StatusTimeout, DefaultStatusTimeout)
 	opts.DialTimeout = orDefault(opts.DialTimeout, DefaultDialTimeout)
 	opts.Idle = orDefault(opts.Idle, DefaultIdle)
 	if opts.Port == 0 {
@@ -88,7 +94,12 @@ func New(opts Options) *Client {
 // do. Errors are of the classes NotSent, Rejected and Unknown.
 func (c *Client) Refresh(ctx context.Context, node Node, target protocol.Target) (string, error) {
 	var answer refreshResponse
+	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
+	defer cancel()
 	err := c.call(ctx, node, request{path: refreshPath, body: refreshRequestFor(target), fresh: true}, &answer)
+	if err == nil && len(answer.ChangeID) > maxChangeID {
+		err = unknown(http.StatusOK, fmt.Errorf("k8sd answered with a change id of %d bytes", len(answer.ChangeID)))
+	}
 	if err != nil {
 		return "", fmt.Errorf("refreshing %s: %w", node, err)
 	}
@@ -99,10 +110,13 @@ func (c *Client) Refresh(ctx context.Context, node Node, target protocol.Target)
 // Completed.
 func (c *Client) RefreshStatus(ctx context.Context, node Node, changeID string) (Status, error) {
 	var answer Status
+	ctx, cancel := context.WithTimeout(ctx, c.opts.StatusTimeout)
+	defer cancel()
 	err := c.call(ctx, node, request{path: statusPath, body: statusRequest{ChangeID: changeID}}, &answer)
 	if err != nil {
 		return Status{}, fmt.Errorf("asking %s about change %q: %w", node, changeID, err)
 	}
+	answer.Status, answer.ErrorMessage = clipped(answer.Status), clipped(answer.ErrorMessage)
 	return answer, nil
 }
 
@@ -118,8 +132,6 @@ func (c *Client) Close() {
 }
 
 func (c *Client) call(ctx context.Context, node Node, r request, into any) error {
-	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
-	defer cancel()
 	dialCtx, cancelDial := context.WithTimeout(ctx, c.opts.DialTimeout)
 	defer cancelDial()
 	token, err := c.token(dialCtx, node)

@@ -210,7 +210,7 @@ func (w *world) rewrite(name string, data map[string][]byte) {
 }
 
 // PROTOCOL.md 5.2, 20.
-func TestACertificateThatChangesIsRefusedWithBothFingerprints(t *testing.T) {
+func TestFault20_ACertificateThatChangesIsRefusedWithBothFingerprints(t *testing.T) {
 	w := newWorld(t, "n0")
 	c := w.client(defaults)
 	if _, err := c.Refresh(t.Context(), at("n0"), channel); err != nil {
@@ -225,7 +225,8 @@ func TestACertificateThatChangesIsRefusedWithBothFingerprints(t *testing.T) {
 	same(t, "requests", 1, len(n.heard()))
 }
 
-func TestARefreshNeverUsesAConnectionThatWasKept(t *testing.T) {
+// PROTOCOL.md 5.2, 21.
+func TestFault21_QuestionsShareATunnelAndAConnection_ARefreshHasAConnectionOfItsOwn(t *testing.T) {
 	w := newWorld(t, "n0")
 	c := w.client(defaults)
 	for range 3 {
@@ -249,7 +250,8 @@ func (n *node) connected() int {
 	return n.conns
 }
 
-func TestATunnelIsClosedWhenIdleAndOpenedAgain(t *testing.T) {
+// PROTOCOL.md 5.2, 21.
+func TestFault21_ATunnelIsClosedWhenIdleAndOpenedAgain(t *testing.T) {
 	w := newWorld(t, "n0")
 	c := w.client(defaults)
 	ask := func() {
@@ -312,7 +314,8 @@ func TestANewKubeconfigIsUsedAtOnce(t *testing.T) {
 	same(t, "requests at the new place", 1, len(after.nodes["n0"].heard()))
 }
 
-func TestAMuteNodeDelaysNoOther(t *testing.T) {
+// PROTOCOL.md 5.2, 17.
+func TestFault17_AMuteNodeDelaysNoOther(t *testing.T) {
 	w := newWorld(t, "n0", "n1")
 	w.mute = "n0"
 	c := w.client(defaults)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -70,7 +71,7 @@ func (c *Client) token(ctx context.Context, node Node) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	token := string(secret.Data[tokenKeyPrefix+node.Machine])
+	token := strings.TrimSpace(string(secret.Data[tokenKeyPrefix+node.Machine])) // as k8sd does with its own
 	if token == "" {
 		return "", fmt.Errorf("node-token for machine %q not found: secret %s has no key %s%s",
 			node.Machine, client.ObjectKeyFromObject(secret), tokenKeyPrefix, node.Machine)

@@ -12,6 +12,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 	"sync/atomic"
 
 	"github.com/windlass-dev/windlass/engine/protocol"
@@ -24,6 +25,11 @@ const (
 	tokenHeader = "node-token"
 	// maxAnswer bounds what is read of an answer; real ones have less than 1 KiB.
 	maxAnswer = 1 << 20
+	// maxText bounds what is kept of k8sd's own words, maxChangeID a change id; real ones are numbers.
+	maxText     = 1 << 10
+	maxChangeID = 256
+	// hidden stands where k8sd repeats a token of this length at least; what is shorter could be any word.
+	hidden, minHidden = "[node token]", 8
 )
 
 // refreshRequest has all three fields always; exactly one is not empty.
@@ -105,16 +111,24 @@ func (r request) send(ctx context.Context, way http.RoundTripper, to endpoint, i
 		return unknown(0, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode == http.StatusSwitchingProtocols { // its body would not end with ctx
+		return unknown(resp.StatusCode, errors.New("k8sd switched protocols"))
+	}
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
 		return unknown(resp.StatusCode, fmt.Errorf("reading the answer: %w", err))
+	}
+	if len(to.token) >= minHidden {
+		text = bytes.ReplaceAll(text, []byte(to.token), []byte(hidden))
 	}
 	return decode(resp.StatusCode, text, into)
 }
 
 func decode(code int, text []byte, into any) error {
 	var e envelope
-	if err := json.Unmarshal(text, &e); err != nil {
+	err := json.Unmarshal(text, &e)
+	e.Error = clipped(e.Error)
+	if err != nil {
 		if code != http.StatusOK {
 			return rejected(code, "", "failed to parse HTTP response with status code %d: %w", code, err)
 		}
@@ -132,4 +146,12 @@ func decode(code int, text []byte, into any) error {
 		return unknown(code, errors.Join(errors.New("failed to parse the metadata of the HTTP response"), err))
 	}
 	return nil
+}
+
+// clipped bounds a foreign text.
+func clipped(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText], "") + "..."
 }
