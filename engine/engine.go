@@ -25,7 +25,6 @@ import (
 	"github.com/windlass-dev/windlass/engine/capi"
 	"github.com/windlass-dev/windlass/engine/k8sd"
 	"github.com/windlass-dev/windlass/engine/machine"
-	"github.com/windlass-dev/windlass/engine/protocol"
 )
 
 // LeaseName is the Lease that decides which engine works in a management cluster.
@@ -43,7 +42,9 @@ type Options struct {
 	LeaseNamespace string
 	// LeaseDuration, RenewDeadline and RetryPeriod of the Lease. Default 15s, 10s, 2s.
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
-	// KeyPrefix of the protocol's annotations that the engine answers here. Default protocol.ProviderPrefix.
+	// KeyPrefix of the protocol's annotations that the engine answers here. Default: protocol.OwnPrefix while other
+	// controllers answer the other one (one of their leader Leases was renewed within a minute), and until what was asked
+	// under it is finished, else protocol.ProviderPrefix. That is found out when work begins, and every 30s from then on.
 	KeyPrefix string
 	// Kinds that the cluster serves, where the caller has found them already. Default: found by ControlPlaneKinds.
 	Kinds capi.Kinds
@@ -73,9 +74,10 @@ const (
 	DefaultWorkers        = 32
 )
 
-// Host runs the engine on one management cluster until ctx ends (nil) or the Lease is lost (ErrLeaseLost). It may be
-// called for several clusters at once, and again after it has returned. cl must be started by the caller; its cache
-// must be able to read what Reads lists, and its scheme must know the core kinds.
+// Host runs the engine on one management cluster until ctx ends (nil), the Lease is lost (ErrLeaseLost) or, without a
+// KeyPrefix, it must answer other annotations (ErrProviderChanged). It may be called for several clusters at once, and
+// again after it has returned. cl must be started by the caller; its cache must be able to read what Reads lists, and its
+// scheme must know the core kinds.
 func Host(ctx context.Context, cl cluster.Cluster, opts Options) error {
 	opts = opts.withDefaults(ctx)
 	kinds := opts.Kinds
@@ -118,7 +120,6 @@ func (o Options) withDefaults(ctx context.Context) Options {
 	o.LeaseDuration = orElse(o.LeaseDuration, func() time.Duration { return DefaultLeaseDuration })
 	o.RenewDeadline = orElse(o.RenewDeadline, func() time.Duration { return DefaultRenewDeadline })
 	o.RetryPeriod = orElse(o.RetryPeriod, func() time.Duration { return DefaultRetryPeriod })
-	o.KeyPrefix = orElse(o.KeyPrefix, func() string { return protocol.ProviderPrefix })
 	o.Workers = orElse(o.Workers, func() int { return DefaultWorkers })
 	if len(o.ControlPlaneKinds) == 0 {
 		o.ControlPlaneKinds = capi.DefaultControlPlanes()

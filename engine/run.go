@@ -40,20 +40,25 @@ const (
 
 // run runs the engine's controllers until ctx ends or one of them fails.
 func run(ctx context.Context, cl cluster.Cluster, kinds capi.Kinds, opts Options) error {
+	keys, err := findPrefix(ctx, cl, kinds, opts)
+	if err != nil {
+		return err
+	}
+	opts = opts.gatedBy(keys.MayWrite)
 	m := member.Member{
 		Cache: cl.GetCache(), Live: cl.GetAPIReader(), Writer: member.Gate(cl.GetClient(), opts.MayWrite),
-		Events: cl.GetEventRecorder(eventSource), Kinds: kinds, Keys: protocol.KeysFor(opts.KeyPrefix), Clock: opts.Clock,
+		Events: cl.GetEventRecorder(eventSource), Kinds: kinds, Keys: protocol.KeysFor(keys.is), Clock: opts.Clock,
 	}
 	nodes := opts.K8sd(m.Live)
 	if c, ok := nodes.(interface{ Close() }); ok {
 		defer c.Close()
 	}
 	machines := &machine.Reconciler{
-		Member: m, K8sd: gatedK8sd{nodes, opts.MayWrite}, Pace: &machine.Pace{Jitter: opts.Jitter},
+		Member: m, K8sd: gatedK8sd{nodes, opts.MayWrite, keys.mayRefresh}, Pace: &machine.Pace{Jitter: opts.Jitter},
 		Spread: machine.Spread,
 	}
 	owners := &orchestrate.Reconciler{Member: m, Lock: lock.Lock{Member: m}}
-	return together(ctx,
+	return together(ctx, keys.watch,
 		func(ctx context.Context) error {
 			return control(ctx, cl, opts, setup[reconcile.Request]{machineController, machines, machines.Watches()})
 		},
@@ -109,15 +114,20 @@ func together(ctx context.Context, all ...func(context.Context) error) error {
 	return errors.Join(failures...)
 }
 
-// gatedK8sd refuses to start a refresh when this process may no longer lead.
+// gatedK8sd refuses to start a refresh when this process may no longer lead, or answers keys that are no longer its own.
 type gatedK8sd struct {
 	machine.K8sd
 
-	may func() error
+	may   func() error
+	still func(context.Context) error
 }
 
 func (g gatedK8sd) Refresh(ctx context.Context, n k8sd.Node, t protocol.Target) (string, error) {
-	if err := g.may(); err != nil {
+	err := g.still(ctx)
+	if err == nil {
+		err = g.may()
+	}
+	if err != nil {
 		return "", &k8sd.Error{Class: k8sd.NotSent, Err: err}
 	}
 	return g.K8sd.Refresh(ctx, n, t)

@@ -18,6 +18,9 @@ import (
 	"github.com/windlass-dev/windlass/engine/protocol"
 )
 
+// autoPrefix is the value of --key-prefix that leaves it to the engine.
+const autoPrefix = "auto"
+
 // options are the flags of the command.
 type options struct {
 	engine         engine.Options
@@ -55,9 +58,9 @@ func command() *cobra.Command {
 		"how long the Lease is tried to be renewed before work stops")
 	f.DurationVar(&o.engine.RetryPeriod, "lease-retry-period", engine.DefaultRetryPeriod,
 		"pause between tries to take or renew the Lease")
-	f.StringVar(&o.engine.KeyPrefix, "key-prefix", protocol.ProviderPrefix,
+	f.StringVar(&o.engine.KeyPrefix, "key-prefix", autoPrefix,
 		"prefix of the annotations that the engine answers: "+protocol.ProviderPrefix+" or, beside other controllers "+
-			"that answer it, "+protocol.OwnPrefix)
+			"that answer it, "+protocol.OwnPrefix+"; "+autoPrefix+": as their leader Leases say")
 	f.StringSliceVar(&o.controlPlanes, "control-plane-kinds", nil,
 		"kinds of control planes to upgrade, as Kind.group (default CK8sControlPlane.controlplane.cluster.x-k8s.io)")
 	f.IntVar(&o.engine.Workers, "workers", engine.DefaultWorkers, "owners, and machines, that are worked on at once")
@@ -75,10 +78,12 @@ func command() *cobra.Command {
 // complete checks the flags and fills in what follows from them.
 func (o *options) complete() error {
 	switch o.engine.KeyPrefix {
+	case autoPrefix:
+		o.engine.KeyPrefix = ""
 	case protocol.ProviderPrefix, protocol.OwnPrefix:
 	default:
-		return fmt.Errorf("--key-prefix %q: accepted: %s, %s", o.engine.KeyPrefix, protocol.ProviderPrefix,
-			protocol.OwnPrefix)
+		return fmt.Errorf("--key-prefix %q: accepted: %s, %s, %s", o.engine.KeyPrefix, autoPrefix,
+			protocol.ProviderPrefix, protocol.OwnPrefix)
 	}
 	for _, text := range o.controlPlanes {
 		gk := schema.ParseGroupKind(text)

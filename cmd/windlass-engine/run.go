@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -38,11 +39,22 @@ func run(ctx context.Context, o options) error {
 			return err
 		}
 	}
-	err = mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return engine.Host(ctx, mgr, o.engine) }))
+	err = mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return host(ctx, mgr, o.engine) }))
 	if err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
+}
+
+// host starts the engine over when it must answer other annotations.
+func host(ctx context.Context, mgr manager.Manager, o engine.Options) error {
+	for {
+		err := engine.Host(ctx, mgr, o)
+		if !errors.Is(err, engine.ErrProviderChanged) || ctx.Err() != nil {
+			return err
+		}
+		mgr.GetLogger().Info("the engine starts over", "reason", err.Error())
+	}
 }
 
 func managerOptions(o options) ctrl.Options {
