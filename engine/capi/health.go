@@ -173,6 +173,20 @@ func Fits(kubelet, want string) bool {
 	return got.Major() == least.Major() && got.Minor() == least.Minor() && got.AtLeast(least)
 }
 
+// Newer reports whether a kubelet is of a later minor than want: to refresh it to want would be a downgrade. What
+// cannot be read is not known to be newer.
+func Newer(kubelet, want string) bool {
+	got, err := parse(kubelet)
+	if err != nil {
+		return false
+	}
+	most, err := parse(want)
+	if err != nil {
+		return false
+	}
+	return got.Major() > most.Major() || got.Major() == most.Major() && got.Minor() > most.Minor()
+}
+
 // parse reads a version. Only the pre-releases that Kubernetes makes are older than their release; what a vendor appends
 // to a release ("v1.33.9-gke.1") says nothing about its age.
 func parse(text string) (*version.Version, error) {

@@ -131,3 +131,24 @@ func TestEtcdIsJudgedWhereItIsVisible(t *testing.T) {
 	check(t, capi.Machine{EtcdPod: capi.False}.Etcd(), capi.False)
 	check(t, capi.ControlPlane{EtcdHealthy: capi.False}.Etcd(), capi.False)
 }
+
+func TestNewerIsALaterMinorOnly(t *testing.T) {
+	for _, c := range []struct {
+		kubelet, want string
+		newer         bool
+	}{
+		{"v1.34.0", "v1.33", true},
+		{"v1.34.0", "v1.33.9", true},
+		{"v2.0.0", "v1.33", true},
+		{"v1.33.9", "v1.33.4", false},
+		{"v1.33.9", "v1.34", false},
+		{"v1.9.0", "v1.10", false},
+		{"v1.34.0", "", false},
+		{"", "v1.33", false},
+		{"x", "v1.33", false},
+	} {
+		if got := capi.Newer(c.kubelet, c.want); got != c.newer {
+			t.Errorf("%q is newer than %q: %t", c.kubelet, c.want, got)
+		}
+	}
+}
