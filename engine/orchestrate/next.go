@@ -17,16 +17,19 @@ type check func(o Observation, now time.Time) (Step, bool)
 
 // granted are the rules while an upgrade is asked for; their order is meaning.
 var granted = [...]check{
+	retire,       // what other controllers would go by is taken off an owner that is ours
 	unlock,       // a lock whose machine has ended is given back
-	settle,       // machines that ended, or are asked for something else than the owner, are brought in line
 	invalid,      // what cannot be read is never copied to machines
+	settle,       // machines that ended, or are asked for something else than the owner, are brought in line
 	failed,       // a machine that used up its attempts stops its owner
-	done,         // all machines are proven
 	progress,     // the owner shows that it is at work
+	rollingOut,   // machines that are being replaced are not ours to begin, nor is the owner done
+	done,         // all machines are proven
 	inFlight,     // as many at once as may be
 	notProven,    // those before must be healthy and proven
-	notReady,     // a control plane must be whole
+	notReady,     // a control plane must be whole, and stay so with one machine less
 	notPermitted, // the hub's permission
+	nodesUnknown, // what was asked of nodes must be known
 }
 
 // withdrawn are the rules while none is.
@@ -45,16 +48,16 @@ func Next(o Observation, now time.Time) Step {
 	case o.Paused:
 		return wait(Paused, "")
 	case !o.Marks.HasTo:
-		return first(withdrawn[:], o, now, wait(NothingToDo, ""))
+		return o.shown(first(withdrawn[:], o, now, wait(NothingToDo, "")), now)
 	}
 	step := first(granted[:], o, now, Step{})
 	if step.Action == "" {
-		step = begin(o)
+		step = begin(o, now)
 	}
-	if step.Action == Wait && now.Before(o.StartBefore) {
+	if step.Action == Wait && now.Before(o.StartBefore) && (step.Recheck.IsZero() || o.StartBefore.Before(step.Recheck)) {
 		step.Recheck = o.StartBefore
 	}
-	return step
+	return o.shown(step, now)
 }
 
 func first(checks []check, o Observation, now time.Time, otherwise Step) Step {
@@ -71,20 +74,22 @@ func wait(r Reason, format string, args ...any) Step {
 }
 
 // begin marks the first machine that may be.
-func begin(o Observation) Step {
-	unhealthy := ""
+func begin(o Observation, now time.Time) Step {
+	var passed Step
 	for _, m := range o.Machines {
 		if m.Busy || m.Deleting || m.Paused || o.at(m) || !o.holds(m) {
 			continue
 		}
-		if h := m.Health(); !h.Good() {
-			unhealthy = h.Message
-			continue
+		step := o.passOver(m, now)
+		if step.Action == "" {
+			return o.begin(m)
 		}
-		return o.begin(m)
+		if passed.Action == "" {
+			passed = step
+		}
 	}
-	if unhealthy != "" {
-		return wait(MachineUnhealthy, "%s", unhealthy)
+	if passed.Action != "" {
+		return passed
 	}
 	if len(o.Holders) > 0 {
 		return wait(Locked, "machine %s holds the lock", o.Holders[0].Name)
@@ -92,8 +97,25 @@ func begin(o Observation) Step {
 	return o.unfinished()
 }
 
+// passOver says why a machine does not begin though its owner may go on.
+func (o Observation) passOver(m Machine, now time.Time) Step {
+	switch h := m.Health(); {
+	case capi.Newer(m.KubeletVersion, o.Plan.ExpectedVersion):
+		return wait(WouldDowngrade, "machine %s runs %s, which is newer than %s", m.Name, m.KubeletVersion,
+			o.Plan.ExpectedVersion)
+	case !h.Good():
+		return wait(MachineUnhealthy, "%s", h.Message)
+	case m.Cordoned:
+		return cordoned(m, now)
+	}
+	return Step{}
+}
+
 // unfinished says why an owner without a machine to begin is not done.
 func (o Observation) unfinished() Step {
+	if step, busy := o.busy(); busy {
+		return step
+	}
 	for _, m := range o.Machines {
 		if v := o.proven(m); !m.Deleting && !v.Good() {
 			return wait(MachineNotProven, "%s", v.Message)
@@ -102,7 +124,7 @@ func (o Observation) unfinished() Step {
 	return wait(MachinesMissing, "%d machines, %s expected", len(o.Machines), replicas(o.Subject.Replicas))
 }
 
-func invalid(o Observation, _ time.Time) (Step, bool) {
+func invalid(o Observation, now time.Time) (Step, bool) {
 	_, err := protocol.ParseTarget(o.Marks.To)
 	if err == nil {
 		err = o.PlanErr
@@ -113,18 +135,19 @@ func invalid(o Observation, _ time.Time) (Step, bool) {
 	if o.Marks.Status == protocol.StatusFailed {
 		return wait(Invalid, "%s", err), true
 	}
-	return o.fail("In-place upgrade failed: "+err.Error(), ""), true
+	return o.fail("In-place upgrade failed: "+err.Error(), "", wait(Invalid, "%s", err), now), true
 }
 
-func failed(o Observation, _ time.Time) (Step, bool) {
+func failed(o Observation, now time.Time) (Step, bool) {
 	for _, m := range o.Machines {
 		if !m.Quarantined() {
 			continue
 		}
+		why := wait(MachineQuarantined, "machine %s: %s", m.Name, m.Attempt.LastError)
 		if o.Marks.Status == protocol.StatusFailed {
-			return wait(MachineQuarantined, "machine %s: %s", m.Name, m.Attempt.LastError), true
+			return why, true
 		}
-		return o.fail(fmt.Sprintf("In-place upgrade failed for machine %q.", m.Name), m.Name), true
+		return o.fail(fmt.Sprintf("In-place upgrade failed for machine %q.", m.Name), m.Name, why, now), true
 	}
 	return Step{}, false
 }
@@ -155,63 +178,6 @@ func progress(o Observation, _ time.Time) (Step, bool) {
 		if m.Marked() && m.Busy {
 			return o.show(m.Name), true
 		}
-	}
-	return Step{}, false
-}
-
-func inFlight(o Observation, _ time.Time) (Step, bool) {
-	limit, busy, name := o.limit(), 0, ""
-	for _, m := range o.Machines {
-		if o.Subject.Serial && m.Deleting {
-			return wait(MachineDeleting, "machine %s is being deleted", m.Name), true
-		}
-		if m.Busy {
-			busy, name = busy+1, m.Name
-		}
-	}
-	if busy < limit {
-		return Step{}, false
-	}
-	return wait(MachineInFlight, "machine %s is being upgraded", name), true
-}
-
-func notProven(o Observation, _ time.Time) (Step, bool) {
-	for _, m := range o.Machines {
-		if m.Deleting || m.Busy {
-			continue
-		}
-		if v := o.proven(m); m.Marked() && m.Marks.Release == o.Marks.To && !v.Good() {
-			return wait(MachineNotProven, "%s", v.Message), true
-		}
-		if h := m.Health(); o.Subject.Serial && !h.Good() {
-			return wait(MachineUnhealthy, "%s", h.Message), true
-		}
-	}
-	return Step{}, false
-}
-
-func notReady(o Observation, _ time.Time) (Step, bool) {
-	switch {
-	case !o.Subject.Ready.Good():
-		return wait(NotReady, "%s", o.Subject.Ready.Message), true
-	case o.Subject.Serial && len(o.Machines) == 1 && !o.Plan.AllowSingleControlPlane:
-		return wait(SingleControlPlane, "the plan does not allow a control plane of one machine to be upgraded"), true
-	case o.ControlPlaneBusy != "":
-		return wait(ControlPlaneInFlight, "control plane machine %s is being upgraded", o.ControlPlaneBusy), true
-	}
-	return Step{}, false
-}
-
-// notPermitted: permission that is there must not be over, and an owner with a plan, which is a hub's, needs it.
-func notPermitted(o Observation, now time.Time) (Step, bool) {
-	_, planned := o.Subject.Annotations[protocol.PlanKey]
-	switch {
-	case o.StartBeforeErr != nil:
-		return wait(NotPermitted, "%s", o.StartBeforeErr), true
-	case o.StartBefore.IsZero() && planned:
-		return wait(NotPermitted, "the cluster has no annotation %s", protocol.StartBeforeKey), true
-	case !o.StartBefore.IsZero() && !now.Before(o.StartBefore):
-		return wait(NotPermitted, "machines may begin before %s only", o.StartBefore.Format(time.RFC3339)), true
 	}
 	return Step{}, false
 }

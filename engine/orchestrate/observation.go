@@ -30,6 +30,10 @@ type Observation struct {
 	PlanErr error
 	// Paused: the owner or its cluster is.
 	Paused bool
+	// RollsOut says why the owner is replacing its machines; empty: it is not.
+	RollsOut string
+	// Waiting is what the owner says it waits for.
+	Waiting protocol.Waiting
 	// Machines that it owns, in the order in which they are upgraded.
 	Machines []Machine
 	// ControlPlaneBusy names a control plane machine of the cluster that is being upgraded; for workers only.
@@ -39,6 +43,8 @@ type Observation struct {
 	StartBeforeErr error
 	// Holders of the cluster's lock; for owners that need it only.
 	Holders []lock.Holder
+	// NodesErr: whether nodes are cordoned was asked, and is not known.
+	NodesErr error
 }
 
 // Machine is a machine of the owner.
@@ -52,11 +58,21 @@ type Machine struct {
 	InFlight bool
 	// Busy: it is in flight or asked to upgrade, by whomever.
 	Busy bool
+	// Foreign: it is asked, or keeps a change, under the prefix that is not the engine's here.
+	Foreign bool
+	// Cordoned: its node is. Asked right before a machine begins only.
+	Cordoned bool
 }
 
 // Marked reports whether an owner has marked the machine: the plan stands on it from then to its proof.
 func (m Machine) Marked() bool {
 	_, found := m.Annotations[protocol.PlanKey]
+	return found
+}
+
+// Protected reports whether we have set skip-remediation on the machine.
+func (m Machine) Protected() bool {
+	_, found := m.Annotations[protocol.SkipRemediationKey]
 	return found
 }
 
@@ -101,6 +117,20 @@ const (
 	MachineQuarantined Reason = "MachineQuarantined"
 	// MachineInFlight: as many machines as may be are being upgraded.
 	MachineInFlight Reason = "MachineInFlight"
+	// AskedByHand: as MachineInFlight, but a machine among them is asked, or keeps a change, not by this owner.
+	AskedByHand Reason = "AskedByHand"
+	// ForeignUpgrade: as MachineInFlight, but a machine among them is asked under the other prefix.
+	ForeignUpgrade Reason = "ForeignUpgrade"
+	// RolloutRunning: the owner is replacing its machines, which is not ours to disturb.
+	RolloutRunning Reason = "RolloutRunning"
+	// WouldDowngrade: a machine runs a later minor than is asked for; it is never begun.
+	WouldDowngrade Reason = "WouldDowngrade"
+	// NodeCordoned: a node is cordoned that must not be when a machine begins.
+	NodeCordoned Reason = "NodeCordoned"
+	// NodesUnknown: whether nodes are cordoned could not be found out.
+	NodesUnknown Reason = "NodesUnknown"
+	// NoQuorum: a control plane of two machines loses its quorum with one of them, and the plan does not allow that.
+	NoQuorum Reason = "NoQuorum"
 	// MachineDeleting: a control plane machine is being deleted.
 	MachineDeleting Reason = "MachineDeleting"
 	// MachineNotProven: a machine that has ended is not healthy, or does not run the expected version, yet.

@@ -88,6 +88,7 @@ func TestPlanAndHolderGoWithTheMachineUntilItsProof(t *testing.T) {
 	w.settle("a")
 	same(t, "marked machine", map[string]string{
 		keys.To: target, protocol.PlanKey: plan, protocol.HolderKey: "hub/1",
+		capi.SkipRemediationAnnotation: "", protocol.SkipRemediationKey: protocol.SkipRemediationSet,
 	}, w.get("a-0").GetAnnotations())
 	w.begins("a-0")
 	w.finishes("a-0")
@@ -117,65 +118,6 @@ func TestAPoolUpgradesAsManyAtOnceAsItsPlanAllows(t *testing.T) {
 	w.healthy("a-0", true)
 	w.settle("a")
 	same(t, "marked", []string{"a-1", "a-2"}, w.marked())
-}
-
-func TestNoMachineBeginsWhere(t *testing.T) {
-	for name, c := range map[string]struct {
-		owner   string
-		prepare func(w *world)
-	}{
-		"the owner is paused":   {"a", func(w *world) { w.annotate("a", map[string]string{capi.PausedAnnotation: ""}) }},
-		"the cluster is paused": {"a", func(w *world) { w.annotate("eu", map[string]string{capi.PausedAnnotation: ""}) }},
-		"the permission is over": {"a", func(w *world) {
-			w.annotate("eu", map[string]string{protocol.StartBeforeKey: protocol.FormatStartBefore(start)})
-		}},
-		"the permission is absent":              {"a", func(w *world) { w.annotate("eu", nil, protocol.StartBeforeKey) }},
-		"the permission is garbled":             {"a", func(w *world) { w.annotate("eu", map[string]string{protocol.StartBeforeKey: "x"}) }},
-		"a control plane machine is at work":    {"a", func(w *world) { w.annotate("cp-1", map[string]string{keys.To: target}) }},
-		"all machines are unhealthy":            {"a", func(w *world) { w.healthy("a-0", false); w.healthy("a-1", false) }},
-		"another pool machine is asked by hand": {"a", func(w *world) { w.annotate("a-1", map[string]string{keys.To: other}) }},
-		"a replica is not ready":                {"cp", func(w *world) { w.ready(2) }},
-		"the control plane has one machine": {"cp", func(w *world) {
-			w.remove("cp-1")
-			w.remove("cp-2")
-			w.change("cp", func(o *unstructured.Unstructured) {
-				o.Object["spec"] = map[string]any{"replicas": int64(1), "clusterName": "eu"}
-				o.Object["status"] = map[string]any{"replicas": int64(1), "readyReplicas": int64(1)}
-			})
-		}},
-		"another control plane machine is unhealthy": {"cp", func(w *world) { w.healthy("cp-2", false) }},
-		"another control plane machine is asked by hand": {"cp", func(w *world) {
-			w.annotate("cp-2", map[string]string{keys.To: target})
-		}},
-		"another control plane machine is asked by others": {"cp", func(w *world) {
-			w.annotate("cp-2", map[string]string{protocol.KeysFor(protocol.OwnPrefix).To: target})
-		}},
-		"another control plane machine has a change": {"cp", func(w *world) {
-			w.annotate("cp-2", map[string]string{keys.ChangeID: ""})
-		}},
-		"another control plane machine is being deleted": {"cp", func(w *world) {
-			w.change("cp-2", func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"test/keep"}) })
-			w.remove("cp-2")
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, 3, 2)
-			w.grant(c.owner)
-			c.prepare(w)
-			before := w.marked()
-			w.settle(c.owner)
-			same(t, "marked", before, w.marked())
-			same(t, "writes", []string(nil), w.trace)
-		})
-	}
-}
-
-func TestASingleControlPlaneIsUpgradedWhereThePlanAllowsIt(t *testing.T) {
-	w := newWorld(t, 1, 0)
-	w.grant("cp")
-	w.annotate("cp", map[string]string{protocol.PlanKey: `{"expectedVersion":"v1.34","allowSingleControlPlane":true}`})
-	w.settle("cp")
-	same(t, "marked", []string{"cp-0"}, w.marked())
 }
 
 func TestAnUnhealthyWorkerIsLeftForLaterNotInTheWay(t *testing.T) {
@@ -401,7 +343,7 @@ func TestMarksOfOthersAreLeftAlone(t *testing.T) {
 }
 
 func TestALockWhoseMachineIsGoneIsGivenBack(t *testing.T) {
-	w := newWorld(t, 3, 0)
+	w := newWorld(t, 4, 0)
 	w.grant("cp")
 	w.settle("cp")
 	w.remove("cp-0")
@@ -439,9 +381,9 @@ func TestBesideOtherControllersTheReleaseIsShownToThemToo(t *testing.T) {
 }
 
 func TestACrashBetweenAnyTwoWritesIsContinued(t *testing.T) {
-	for cut := range 14 { // lock, mark, owner; unlock, proof; … before and after each
+	for cut := range 22 { // lock, mark, owner; unlock, proof; … before and after each
 		t.Run(fmt.Sprint(cut), func(t *testing.T) {
-			w := newWorld(t, 2, 0)
+			w := newWorld(t, 3, 0)
 			w.grant("cp")
 			passed := 0
 			w.crash = func() error {
@@ -450,7 +392,7 @@ func TestACrashBetweenAnyTwoWritesIsContinued(t *testing.T) {
 				}
 				return nil
 			}
-			for _, m := range []string{"cp-0", "cp-1"} {
+			for _, m := range []string{"cp-0", "cp-1", "cp-2"} {
 				w.settle("cp")
 				same(t, "marked", []string{m}, w.marked())
 				w.begins(m)

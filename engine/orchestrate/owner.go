@@ -16,6 +16,9 @@ type Owner interface {
 	Subject(o *unstructured.Unstructured) Subject
 	// Owns tells whether a machine of the subject's cluster is one of its machines.
 	Owns(s Subject, m capi.Machine) bool
+	// RollsOut says why an object of the kind is replacing its machines, or is about to; empty: it is not. sets are
+	// its MachineSets, machines its machines.
+	RollsOut(o *unstructured.Unstructured, sets []capi.MachineSet, machines []capi.Machine) string
 }
 
 // Subject is one owner as plain values.
@@ -39,14 +42,23 @@ type ControlPlane struct{}
 // Subject reads a control plane object.
 func (ControlPlane) Subject(o *unstructured.Unstructured) Subject {
 	cp := capi.ParseControlPlane(o)
-	return Subject{
+	s := Subject{
 		Meta: cp.Meta, GVK: o.GroupVersionKind(), Cluster: cp.Cluster, Replicas: cp.Replicas, Serial: true,
 		Ready: cp.Health(),
 	}
+	if s.Ready.Good() {
+		s.Ready = cp.Etcd()
+	}
+	return s
 }
 
 // Owns takes every control plane machine of the cluster, whoever owns it: the quorum is the cluster's.
 func (ControlPlane) Owns(_ Subject, m capi.Machine) bool { return m.ControlPlane }
+
+// RollsOut goes by what the control plane says of itself: it has no MachineSets.
+func (ControlPlane) RollsOut(o *unstructured.Unstructured, _ []capi.MachineSet, _ []capi.Machine) string {
+	return capi.ParseControlPlane(o).RollsOut()
+}
 
 // MachineDeployment is the owner of a pool of workers.
 type MachineDeployment struct{}
@@ -63,4 +75,11 @@ func (MachineDeployment) Subject(o *unstructured.Unstructured) Subject {
 // Owns goes by label, over all MachineSets: machines move between them, and old ones stay behind empty.
 func (MachineDeployment) Owns(s Subject, m capi.Machine) bool {
 	return !m.ControlPlane && m.Deployment == s.Name
+}
+
+// RollsOut counts the MachineSets that have machines, or should.
+func (MachineDeployment) RollsOut(
+	o *unstructured.Unstructured, sets []capi.MachineSet, machines []capi.Machine,
+) string {
+	return capi.ParseMachineDeployment(o).RollsOut(sets, machines)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,9 +28,6 @@ import (
 // maxUnlocks bounds the locks that one look gives back; a lock is not watched, so the look goes on after each.
 const maxUnlocks = 8
 
-// errPlanChanged: read live, the owner does not allow what its cached copy did.
-var errPlanChanged = errors.New("the step does not hold any more")
-
 // Request names an owner of any kind.
 type Request struct {
 	schema.GroupKind
@@ -43,6 +41,8 @@ func (r Request) String() string { return r.Kind + " " + r.NamespacedName.String
 type Reconciler struct {
 	Member member.Member
 	Lock   lock.Lock
+	// Nodes are asked right before a machine begins. Nil: they are not.
+	Nodes Nodes
 }
 
 // Reconcile looks at one owner, decides, and acts once.
@@ -53,11 +53,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (reconcile.Resu
 			return reconcile.Result{}, err
 		}
 		step := Next(s.Observation, r.now())
+		if step.Action == Begin {
+			if s, step, err = r.check(ctx, req, step); err != nil {
+				again, err := member.LookAgain(err)
+				return reconcile.Result{RequeueAfter: again}, err
+			}
+		}
 		if step.Action == Wait {
 			log.FromContext(ctx).V(1).Info("waiting", "reason", step.Reason, "message", step.Message)
 			return recheck(step, r.now()), nil
 		}
-		err = r.act(ctx, req, s, step)
+		err = r.act(ctx, s, step)
 		if step.Action != Unlock || err != nil {
 			again, err := member.LookAgain(err)
 			return reconcile.Result{RequeueAfter: again}, err
@@ -94,7 +100,7 @@ func (r *Reconciler) observe(ctx context.Context, from client.Reader, req Reques
 	}
 	s := scene{cluster: c, Observation: Observation{
 		Keys: r.Member.Keys, Subject: subject, Marks: r.Member.Keys.Read(subject.Annotations),
-		Paused: subject.Paused || c.IsPaused(),
+		Paused: subject.Paused || c.IsPaused(), Waiting: waitsFor(subject),
 	}}
 	s.Plan, s.PlanErr = protocol.ParsePlan(subject.Annotations[protocol.PlanKey])
 	s.StartBefore, s.StartBeforeErr = member.StartBefore(c)
@@ -103,10 +109,40 @@ func (r *Reconciler) observe(ctx context.Context, from client.Reader, req Reques
 		return scene{}, false, err
 	}
 	r.sort(&s.Observation, owner, machines)
+	if s.RollsOut, err = r.rollsOut(ctx, from, owner, o, s); err != nil {
+		return scene{}, false, err
+	}
 	if subject.Serial {
 		s.Holders, err = r.holders(ctx, c)
 	}
 	return s, true, err
+}
+
+// rollsOut reads the MachineSets of a pool and says whether it replaces its machines.
+func (r *Reconciler) rollsOut(
+	ctx context.Context, from client.Reader, owner Owner, o *unstructured.Unstructured, s scene,
+) (string, error) {
+	if s.Subject.Serial {
+		return owner.RollsOut(o, nil, nil), nil
+	}
+	sets, err := r.Member.MachineSets(ctx, from, s.Subject.Key())
+	if err != nil {
+		return "", err
+	}
+	machines := make([]capi.Machine, 0, len(s.Machines))
+	for _, m := range s.Machines {
+		machines = append(machines, m.Machine)
+	}
+	return owner.RollsOut(o, sets, machines), nil
+}
+
+// waitsFor reads what an owner says that it waits for; what cannot be read is written anew.
+func waitsFor(s Subject) protocol.Waiting {
+	w, err := protocol.ParseWaiting(s.Annotations[protocol.WaitingKey])
+	if err != nil {
+		return protocol.Waiting{}
+	}
+	return w
 }
 
 // sort splits the machines of the cluster into the owner's, by name, and what else matters of the others.
@@ -118,7 +154,7 @@ func (r *Reconciler) sort(o *Observation, owner Owner, machines []capi.Machine) 
 			marks := r.Member.Keys.Read(m.Annotations)
 			attempt, err := member.Attempt(m)
 			o.Machines = append(o.Machines, Machine{
-				Machine: m, Marks: marks, Attempt: attempt, Busy: busy,
+				Machine: m, Marks: marks, Attempt: attempt, Busy: busy, Foreign: r.foreign(m),
 				InFlight: err != nil || marks.InFlight(attempt) || !marks.HasTo && attempt.FailedAt.Before(attempt.SentAt),
 			})
 			continue
@@ -127,6 +163,16 @@ func (r *Reconciler) sort(o *Observation, owner Owner, machines []capi.Machine) 
 			o.ControlPlaneBusy = m.Name
 		}
 	}
+}
+
+// foreign reports whether a machine is asked, or keeps a change, under another prefix than ours.
+func (r *Reconciler) foreign(m capi.Machine) bool {
+	for _, prefix := range [...]string{protocol.ProviderPrefix, protocol.OwnPrefix} {
+		if keys := protocol.KeysFor(prefix); keys != r.Member.Keys && keys.Read(m.Annotations).Busy() {
+			return true
+		}
+	}
+	return false
 }
 
 // holders reads the lock. One that cannot be read has none here: to take it is what repairs it, or refuses.
@@ -139,10 +185,10 @@ func (r *Reconciler) holders(ctx context.Context, c capi.Cluster) ([]lock.Holder
 	return holders, err
 }
 
-func (r *Reconciler) act(ctx context.Context, req Request, s scene, step Step) error {
+func (r *Reconciler) act(ctx context.Context, s scene, step Step) error {
 	switch step.Action {
 	case Begin:
-		return r.begin(ctx, req, step)
+		return r.begin(ctx, s, step)
 	case WriteMachine:
 		return r.writeMachine(ctx, s, step)
 	case WriteOwner:
@@ -152,32 +198,6 @@ func (r *Reconciler) act(ctx context.Context, req Request, s scene, step Step) e
 	case Wait:
 	}
 	return nil
-}
-
-// begin checks the step against the member read live, takes the lock, marks the machine and shows it on the owner.
-// Each of these can be repeated: a crash in between leaves what the next look continues from.
-func (r *Reconciler) begin(ctx context.Context, req Request, seen Step) error {
-	s, found, err := r.observe(ctx, r.Member.Live, req)
-	if err != nil {
-		return err
-	}
-	step := Next(s.Observation, r.now())
-	if !found || step.Action != Begin || step.Machine != seen.Machine {
-		return fmt.Errorf("beginning machine %s: %w", seen.Machine, errors.Join(errPlanChanged, member.ErrStale))
-	}
-	if s.Subject.Serial {
-		held, holders, err := r.Lock.Acquire(ctx, s.cluster, s.machine(step.Machine), s.limit())
-		if err != nil {
-			return err
-		}
-		if !held {
-			return fmt.Errorf("machine %s holds the lock: %w", holders[0].Name, member.ErrStale)
-		}
-	}
-	if err := r.writeMachine(ctx, s, step); err != nil {
-		return err
-	}
-	return r.writeOwner(ctx, s, step.OwnerPatch, step.Events)
 }
 
 func (r *Reconciler) writeMachine(ctx context.Context, s scene, step Step) error {

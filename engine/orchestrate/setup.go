@@ -19,16 +19,19 @@ import (
 // Reads are the kinds that must be cached for the reconciler.
 func (r *Reconciler) Reads() []schema.GroupVersionKind {
 	k := r.Member.Kinds
-	return append([]schema.GroupVersionKind{k.Cluster, k.Machine, k.MachineDeployment}, k.ControlPlanes...)
+	return append([]schema.GroupVersionKind{k.Cluster, k.Machine, k.MachineSet, k.MachineDeployment},
+		k.ControlPlanes...)
 }
 
 // Watches are what wakes the reconciler: the owner itself, each of its machines, so that the next begins as soon as
-// one has ended, and a change of the cluster's pause or permission.
+// one has ended, the MachineSets of a pool, so that it goes on when a rollout is over, and a change of the cluster's
+// pause or permission.
 func (r *Reconciler) Watches() []member.Watch[Request] {
 	k := r.Member.Kinds
 	watches := []member.Watch[Request]{
 		{GVK: k.MachineDeployment, Requests: itself},
 		{GVK: k.Machine, Requests: r.ownersOfMachine},
+		{GVK: k.MachineSet, Requests: r.poolOfSet, Matters: sizeChanged},
 		{GVK: k.Cluster, Requests: r.ownersOfCluster, Matters: member.PermissionChanged},
 	}
 	for _, gvk := range k.ControlPlanes {
@@ -52,10 +55,7 @@ func (r *Reconciler) ownersOfMachine(ctx context.Context, o *unstructured.Unstru
 		if m.Deployment == "" {
 			return nil
 		}
-		return []Request{{
-			GroupKind:      r.Member.Kinds.MachineDeployment.GroupKind(),
-			NamespacedName: types.NamespacedName{Namespace: m.Namespace, Name: m.Deployment},
-		}}
+		return []Request{r.pool(m.Namespace, m.Deployment)}
 	}
 	key := types.NamespacedName{Namespace: m.Namespace, Name: m.Cluster}
 	c, found, err := r.Member.Cluster(ctx, r.Member.Cache, key)
@@ -66,6 +66,30 @@ func (r *Reconciler) ownersOfMachine(ctx context.Context, o *unstructured.Unstru
 		return nil
 	}
 	return r.owners(ctx, c)
+}
+
+func (r *Reconciler) poolOfSet(_ context.Context, o *unstructured.Unstructured) []Request {
+	s := capi.ParseMachineSet(o)
+	if s.Deployment == "" {
+		return nil
+	}
+	return []Request{r.pool(s.Namespace, s.Deployment)}
+}
+
+func (r *Reconciler) pool(namespace, name string) Request {
+	return Request{
+		GroupKind:      r.Member.Kinds.MachineDeployment.GroupKind(),
+		NamespacedName: types.NamespacedName{Namespace: namespace, Name: name},
+	}
+}
+
+// sizeChanged reports whether a change of a MachineSet can begin or end a rollout.
+func sizeChanged(before, after *unstructured.Unstructured) bool {
+	a, b := capi.ParseMachineSet(before), capi.ParseMachineSet(after)
+	empty := func(s capi.MachineSet) bool {
+		return s.StatusReplicas == 0 && (s.Replicas == nil || *s.Replicas == 0)
+	}
+	return empty(a) != empty(b)
 }
 
 func (r *Reconciler) ownersOfCluster(ctx context.Context, o *unstructured.Unstructured) []Request {

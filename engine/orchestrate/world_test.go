@@ -65,7 +65,10 @@ type world struct {
 	events *events.FakeRecorder
 	keys   protocol.Keys
 	// trace are the marks of owners and machines after each write of the orchestrator that changed them.
-	trace []string
+	trace  []string
+	writes int
+	// nodes that the orchestrator may ask; nil: none.
+	nodes orchestrate.Nodes
 	// crash is asked before and after each write; an error of it ends the orchestrator's life there.
 	crash func() error
 }
@@ -133,20 +136,28 @@ func (w *world) patch(
 	if err := w.crash(); err != nil {
 		return err
 	}
+	before := w.marks(o.GetName())
 	if err := c.Patch(ctx, o, p, opts...); err != nil {
 		return err
 	}
-	w.trace = append(w.trace, o.GetName()+" "+w.describe(o.GetAnnotations()))
+	w.writes++
+	if after := w.describe(o.GetAnnotations()); after != before {
+		w.trace = append(w.trace, o.GetName()+" "+after)
+	}
 	return w.crash()
 }
 
 func (w *world) create(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+	if o.GetName() != lockName {
+		return c.Create(ctx, o, opts...)
+	}
 	if err := w.crash(); err != nil {
 		return err
 	}
 	if err := c.Create(ctx, o, opts...); err != nil {
 		return err
 	}
+	w.writes++
 	w.trace = append(w.trace, "lock "+o.(*corev1.ConfigMap).Data["lock-information"])
 	return w.crash()
 }
@@ -161,13 +172,16 @@ func (w *world) delete(ctx context.Context, c client.WithWatch, o client.Object,
 	if err := c.Delete(ctx, o, opts...); err != nil {
 		return err
 	}
+	w.writes++
 	w.trace = append(w.trace, "unlock")
 	return w.crash()
 }
 
 // describe writes marks as PROTOCOL.md does, and "planned" where the plan stands beside them.
-func (w *world) describe(annotations map[string]string) string {
-	m := w.keys.Read(annotations)
+func (w *world) describe(annotations map[string]string) string { return describe(w.keys, annotations) }
+
+func describe(keys protocol.Keys, annotations map[string]string) string {
+	m := keys.Read(annotations)
 	var words []string
 	add := func(is bool, word string) {
 		if is {
@@ -192,7 +206,7 @@ func (w *world) orchestrator(cache client.Reader) *orchestrate.Reconciler {
 	m := member.Member{
 		Cache: cache, Live: w.client, Writer: w.client, Events: w.events, Kinds: kinds, Keys: w.keys, Clock: w.clock,
 	}
-	return &orchestrate.Reconciler{Member: m, Lock: lock.Lock{Member: m}}
+	return &orchestrate.Reconciler{Member: m, Lock: lock.Lock{Member: m}, Nodes: w.nodes}
 }
 
 func request(name string) orchestrate.Request {
@@ -209,12 +223,12 @@ func request(name string) orchestrate.Request {
 func (w *world) settle(name string) time.Duration {
 	w.t.Helper()
 	for range 1000 {
-		writes := len(w.trace)
+		writes := w.writes
 		result, err := w.orchestrator(nil).Reconcile(w.t.Context(), request(name))
 		if err != nil && !errors.Is(err, errCrash) {
 			w.t.Fatalf("Reconcile %s: %v", name, err)
 		}
-		if err == nil && len(w.trace) == writes {
+		if err == nil && w.writes == writes {
 			return result.RequeueAfter
 		}
 	}
@@ -390,6 +404,16 @@ func (w *world) holder() string {
 		w.t.Fatal(err)
 	}
 	return r.MachineName
+}
+
+// waits is the reason that an owner shows; empty: it shows none.
+func (w *world) waits(name string) orchestrate.Reason {
+	w.t.Helper()
+	waiting, err := protocol.ParseWaiting(w.get(name).GetAnnotations()[protocol.WaitingKey])
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return orchestrate.Reason(waiting.Reason)
 }
 
 func (w *world) marks(name string) string { return w.describe(w.get(name).GetAnnotations()) }
