@@ -16,6 +16,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/windlass-dev/windlass/engine/capi"
+	"github.com/windlass-dev/windlass/engine/drain"
 	"github.com/windlass-dev/windlass/engine/k8sd"
 	"github.com/windlass-dev/windlass/engine/machine"
 )
@@ -61,8 +63,18 @@ type Options struct {
 	// K8sd makes the client for nodes; secrets reads past every cache. One with a method Close is closed at the end.
 	// Default: the real one.
 	K8sd func(secrets client.Reader) machine.K8sd
+	// Drain makes the client that drains nodes; secrets reads past every cache, mayWrite must be asked before each write.
+	// Default: the real one.
+	Drain func(secrets client.Reader, mayWrite func() error) Drainer
 	// Logger. Default: the one of the context.
 	Logger logr.Logger
+}
+
+// Drainer drains nodes and knows which are cordoned.
+type Drainer interface {
+	machine.Drainer
+	// Cordoned reports whether a node takes no pods, whoever wants it so.
+	Cordoned(ctx context.Context, cluster types.NamespacedName, node string) (bool, error)
 }
 
 // Defaults of Options.
@@ -136,6 +148,11 @@ func (o Options) withDefaults(ctx context.Context) Options {
 	if o.K8sd == nil {
 		c := o.Clock
 		o.K8sd = func(r client.Reader) machine.K8sd { return k8sd.New(k8sd.Options{Reader: r, Clock: c}) }
+	}
+	if o.Drain == nil {
+		o.Drain = func(r client.Reader, mayWrite func() error) Drainer {
+			return drain.New(drain.Options{Reader: r, MayWrite: mayWrite})
+		}
 	}
 	if o.Logger.GetSink() == nil {
 		o.Logger = log.FromContext(ctx).WithName("engine")

@@ -55,7 +55,7 @@ func run(ctx context.Context, cl cluster.Cluster, kinds capi.Kinds, opts Options
 	}
 	machines := &machine.Reconciler{
 		Member: m, K8sd: gatedK8sd{nodes, opts.MayWrite, keys.mayRefresh}, Pace: &machine.Pace{Jitter: opts.Jitter},
-		Spread: machine.Spread,
+		Spread: machine.Spread, Drainer: opts.Drain(m.Live, opts.MayWrite),
 	}
 	owners := &orchestrate.Reconciler{Member: m, Lock: lock.Lock{Member: m}}
 	return together(ctx, keys.watch,
