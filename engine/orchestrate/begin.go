@@ -22,15 +22,16 @@ type Nodes interface {
 	Cordoned(ctx context.Context, cluster types.NamespacedName, node string) (bool, error)
 }
 
-// check decides once more, on the member read live and on what its nodes say, whether a machine begins.
+// check decides once more, on the member read live, whether a machine begins or a lock is given back: the lock is always
+// read live, so that a cache may not show yet why it is held. Before a machine begins its nodes have a say too.
 func (r *Reconciler) check(ctx context.Context, req Request, seen Step) (scene, Step, error) {
 	s, found, err := r.observe(ctx, r.Member.Live, req)
 	if err != nil {
 		return scene{}, Step{}, err
 	}
 	step := Next(s.Observation, r.now())
-	if !found || step.Action != Begin || step.Machine != seen.Machine {
-		err := fmt.Errorf("beginning machine %s: %w", seen.Machine, errors.Join(errPlanChanged, member.ErrStale))
+	if !found || step.Action != seen.Action || step.Machine != seen.Machine || step.Holder.Key() != seen.Holder.Key() {
+		err := fmt.Errorf("%s %s%s: %w", seen.Action, seen.Machine, seen.Holder.Name, errors.Join(errPlanChanged, member.ErrStale))
 		return scene{}, Step{}, err
 	}
 	for asked := map[string]bool{}; r.Nodes != nil && step.Action == Begin && !asked[step.Machine]; {

@@ -96,14 +96,14 @@ func TestNoMachineBeginsWhere(t *testing.T) {
 		want    orchestrate.Reason
 		prepare func(w *world)
 	}{
-		"fault 16: the owner is paused": {"a", "", func(w *world) {
+		"Fault16: the owner is paused": {"a", "", func(w *world) {
 			w.annotate("a", map[string]string{capi.PausedAnnotation: ""})
 		}},
-		"fault 16: the cluster is paused": {"a", "", func(w *world) {
+		"Fault16: the cluster is paused": {"a", "", func(w *world) {
 			w.annotate("eu", map[string]string{capi.PausedAnnotation: ""})
 		}},
-		"fault 16: the cluster is paused by its spec": {"cp", "", func(w *world) { w.set("eu", true, "spec", "paused") }},
-		"the owner is being deleted":                  {"a", "", func(w *world) { w.deleting("a") }},
+		"Fault16: the cluster is paused by its spec": {"cp", "", func(w *world) { w.set("eu", true, "spec", "paused") }},
+		"the owner is being deleted":                 {"a", "", func(w *world) { w.deleting("a") }},
 		"the permission is over": {"a", orchestrate.NotPermitted, func(w *world) {
 			w.annotate("eu", map[string]string{protocol.StartBeforeKey: protocol.FormatStartBefore(start)})
 		}},
@@ -116,11 +116,11 @@ func TestNoMachineBeginsWhere(t *testing.T) {
 		"a control plane machine is at work": {"a", orchestrate.ControlPlaneInFlight, func(w *world) {
 			w.annotate("cp-1", map[string]string{keys.To: target})
 		}},
-		"fault 15: all machines are unhealthy": {"a", orchestrate.MachineUnhealthy, func(w *world) {
+		"Fault15: all machines are unhealthy": {"a", orchestrate.MachineUnhealthy, func(w *world) {
 			w.healthy("a-0", false)
 			w.healthy("a-1", false)
 		}},
-		"fault 16: a health check wants all machines replaced": {"a", orchestrate.MachineUnhealthy, func(w *world) {
+		"Fault16: a health check wants all machines replaced": {"a", orchestrate.MachineUnhealthy, func(w *world) {
 			w.condition("a-0", "HealthCheckSucceeded", "False")
 			w.condition("a-1", "HealthCheckSucceeded", "False")
 		}},
@@ -151,19 +151,19 @@ func TestNoMachineBeginsWhere(t *testing.T) {
 		"another control plane machine is unhealthy": {"cp", orchestrate.MachineUnhealthy, func(w *world) {
 			w.healthy("cp-2", false)
 		}},
-		"fault 9b: another control plane machine is asked by hand": {"cp", orchestrate.AskedByHand, func(w *world) {
+		"Fault09b: another control plane machine is asked by hand": {"cp", orchestrate.AskedByHand, func(w *world) {
 			w.annotate("cp-2", map[string]string{keys.To: target})
 		}},
-		"fault 9b: another control plane machine is asked by others": {"cp", orchestrate.ForeignUpgrade, func(w *world) {
+		"Fault09b: another control plane machine is asked by others": {"cp", orchestrate.ForeignUpgrade, func(w *world) {
 			w.annotate("cp-2", map[string]string{own.To: target})
 		}},
-		"fault 9b: another control plane machine has a change": {"cp", orchestrate.AskedByHand, func(w *world) {
+		"Fault09b: another control plane machine has a change": {"cp", orchestrate.AskedByHand, func(w *world) {
 			w.annotate("cp-2", map[string]string{keys.ChangeID: ""})
 		}},
-		"fault 9b: another control plane machine has a foreign change": {"cp", orchestrate.ForeignUpgrade, func(w *world) {
+		"Fault09b: another control plane machine has a foreign change": {"cp", orchestrate.ForeignUpgrade, func(w *world) {
 			w.annotate("cp-2", map[string]string{own.ChangeID: "7"})
 		}},
-		"fault 16: another control plane machine is being deleted": {"cp", orchestrate.MachineDeleting, func(w *world) {
+		"Fault16: another control plane machine is being deleted": {"cp", orchestrate.MachineDeleting, func(w *world) {
 			w.deleting("cp-2")
 		}},
 		"C114: a new MachineSet has been made": {"a", orchestrate.RolloutRunning, func(w *world) {
@@ -188,7 +188,7 @@ func TestNoMachineBeginsWhere(t *testing.T) {
 		"C114: a control plane machine has an old spec": {"cp", orchestrate.RolloutRunning, func(w *world) {
 			w.set("cp", int64(2), "status", "updatedReplicas")
 		}},
-		"fault 3: the machines run a later minor": {"a", orchestrate.WouldDowngrade, func(w *world) {
+		"Fault03: the machines run a later minor": {"a", orchestrate.WouldDowngrade, func(w *world) {
 			w.shows("a-0", "v1.35.0")
 			w.shows("a-1", "v1.35.0")
 		}},

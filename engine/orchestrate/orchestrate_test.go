@@ -148,8 +148,8 @@ func TestTheEndOfThePermissionIsLookedAtAgain(t *testing.T) {
 	same(t, "marked after the end", []string(nil), w.marked())
 }
 
-// PROTOCOL.md 5.2, 2 and 19: what counts are machines, and how many there should be.
-func TestAnOwnerWithoutItsMachinesIsNotDone(t *testing.T) {
+// What counts are machines, and how many there should be.
+func TestFault19_AnOwnerWithoutItsMachinesIsNotDone(t *testing.T) {
 	for name, c := range map[string]struct {
 		replicas any
 		want     string
@@ -170,23 +170,36 @@ func TestAnOwnerWithoutItsMachinesIsNotDone(t *testing.T) {
 	}
 }
 
-// PROTOCOL.md 5.2, 7, 8 and 10.
 func TestWhatAnUpgradeLeftBehindIsNotInTheWay(t *testing.T) {
-	w := newWorld(t, 1, 1)
-	w.grant("a")
-	w.annotate("a-0", map[string]string{keys.Status: "in-progress", keys.LastFailed: "Sat, 19 Oct 2024 20:30:00 +0400"})
-	w.settle("a")
-	same(t, "machine", "{to,planned}", w.marks("a-0"))
+	const failed = "Sat, 19 Oct 2024 20:30:00 +0400"
+	for name, left := range map[string]map[string]string{
+		"Fault07: a failed attempt":                    {keys.LastFailed: failed},
+		"Fault08: a status":                            {keys.Status: "in-progress"},
+		"Fault10: a status, and a failed attempt":      {keys.Status: "in-progress", keys.LastFailed: failed},
+		"C117: a status that nobody knows":             {keys.Status: "DONE"},
+		"Fault07: a failed attempt of another release": {keys.Status: "failed", keys.LastFailed: failed, keys.Release: "revision=1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, owner := range []string{"cp", "a"} {
+				w := newWorld(t, 3, 1)
+				w.grant(owner)
+				w.annotate(owner+"-0", left)
+				w.settle(owner)
+				m := keys.Read(w.get(owner + "-0").GetAnnotations())
+				same(t, "machine", protocol.Marks{To: target, HasTo: true, Release: left[keys.Release]}, m)
+			}
+		})
+	}
 }
 
-func TestAMachineThatUsedUpItsAttemptsFailsItsOwnerOnce(t *testing.T) {
+func TestFault12_AMachineThatUsedUpItsAttemptsFailsItsOwnerOnce(t *testing.T) {
 	for _, name := range []string{"cp", "a"} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, 3, 2)
 			w.grant(name)
 			w.settle(name)
 			w.givesUp(name + "-0")
-			w.ready(2) // PROTOCOL.md 5.2, 12
+			w.ready(2) // which is when a failure must show
 			w.happened()
 			w.settle(name)
 			w.settle(name)
@@ -260,8 +273,8 @@ func TestATargetOrPlanThatCannotBeReadFailsTheOwnerAtOnce(t *testing.T) {
 	}
 }
 
-// PROTOCOL.md 5.2, 5: retargeting never brings a second control plane machine in flight, nor a second refresh.
-func TestANewTargetLetsTheMachineInFlightFinishFirst(t *testing.T) {
+// Retargeting never brings a second control plane machine in flight, nor a second refresh.
+func TestFault05_C096_ANewTargetLetsTheMachineInFlightFinishFirst(t *testing.T) {
 	w := newWorld(t, 3, 0)
 	w.grant("cp")
 	w.settle("cp")
@@ -287,8 +300,7 @@ func TestANewTargetReachesAMachineThatHasNotBegun(t *testing.T) {
 	same(t, "target", other, w.get("cp-0").GetAnnotations()[keys.To])
 }
 
-// PROTOCOL.md 5.2, 13.
-func TestAWithdrawalStopsAtAMachineBoundaryAndLeavesNothing(t *testing.T) {
+func TestFault13_C115_AWithdrawalStopsAtAMachineBoundaryAndLeavesNothing(t *testing.T) {
 	withdraw := func(w *world, name string) {
 		w.annotate(name, nil, keys.To, protocol.PlanKey, protocol.HolderKey)
 	}

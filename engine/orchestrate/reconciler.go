@@ -53,7 +53,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (reconcile.Resu
 			return reconcile.Result{}, err
 		}
 		step := Next(s.Observation, r.now())
-		if step.Action == Begin {
+		if step.Action == Begin || step.Action == Unlock {
 			if s, step, err = r.check(ctx, req, step); err != nil {
 				again, err := member.LookAgain(err)
 				return reconcile.Result{RequeueAfter: again}, err
