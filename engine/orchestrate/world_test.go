@@ -236,6 +236,17 @@ func (w *world) settle(name string) time.Duration {
 	return 0
 }
 
+// settleUntilCrash reconciles an owner until the orchestrator dies.
+func (w *world) settleUntilCrash(name string) {
+	w.t.Helper()
+	for range 100 {
+		if _, err := w.orchestrator(nil).Reconcile(w.t.Context(), request(name)); errors.Is(err, errCrash) {
+			return
+		}
+	}
+	w.t.Fatalf("owner %s never meets the crash", name)
+}
+
 func (w *world) get(name string) *unstructured.Unstructured {
 	w.t.Helper()
 	o := capi.Object(kindOf(name))
@@ -254,6 +265,8 @@ func kindOf(name string) schema.GroupVersionKind {
 		return cpGVK
 	case "a":
 		return kinds.MachineDeployment
+	case "a-old", "a-new":
+		return kinds.MachineSet
 	}
 	return kinds.Machine
 }
