@@ -137,7 +137,7 @@ func (o Observation) keepsCordon(r Reason) bool {
 		return false
 	case BackingOff, NoNode, NoVersion:
 		return !o.Drain.Record.Failed
-	case Deleting, Paused, DrainGoesOn, Settling, Running, NodeSilent, Undecided, OldChangeRunning:
+	case Deleting, Paused, DrainGoesOn, Settling, Running, NodeSilent, Undecided, NotShown, OldChangeRunning:
 		return true
 	}
 	return true

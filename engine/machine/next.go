@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/windlass-dev/windlass/engine/capi"
 	"github.com/windlass-dev/windlass/engine/k8sd"
 	"github.com/windlass-dev/windlass/engine/member"
 	"github.com/windlass-dev/windlass/engine/protocol"
@@ -54,6 +53,8 @@ func Sent(o Observation, changeID string, err error, now time.Time) Step {
 		began.Action = attemptAction(o.Attempt)
 		s.Events = []member.Event{began}
 		return s
+	case k8sd.IsRejected(err) && nothingNewer(err) && o.plan().ExpectedVersion != "" && o.shows():
+		return o.succeed()
 	case k8sd.IsNotSent(err), k8sd.IsRejected(err):
 		return o.fail(now, err.Error())
 	}
@@ -139,7 +140,7 @@ func (o Observation) inProgress(now time.Time) Step {
 		}
 		return o.byVersion(now, o.Answer.Err.Error())
 	case status.Completed && status.Status == k8sd.StatusDone:
-		return o.done()
+		return o.ended(now)
 	case status.Completed:
 		return o.fail(now, reasonOf(status))
 	case status.Status == "":
@@ -171,7 +172,7 @@ func (o Observation) failedAttempt(now time.Time) Step {
 		return waitUntil(NodeSilent, o.NextPoll)
 	case o.Answer.Err != nil:
 		return o.forget()
-	case status.Completed && status.Status == k8sd.StatusDone:
+	case status.Completed && status.Status == k8sd.StatusDone && o.shows():
 		return o.done() // late, past its deadline
 	case !status.Completed && status.Status != "":
 		return waitUntil(OldChangeRunning, o.NextPoll)
@@ -203,9 +204,9 @@ func (o Observation) unaskedInFlight(now time.Time) Step {
 	}
 	done := answer.Status.Completed && answer.Status.Status == k8sd.StatusDone
 	switch {
-	case done, answer.Err == nil && answer.Status.Status == "" && o.reached():
+	case done && o.shows(), answer.Err == nil && answer.Status.Status == "" && o.reached():
 		return o.finish()
-	case answer.Status.Completed, !now.Before(o.deadline()):
+	case answer.Status.Completed && !done, !now.Before(o.deadline()):
 		return o.clean()
 	case o.Marks.ChangeID != "":
 		return waitUntil(Running, earlier(o.NextPoll, o.deadline()))
@@ -219,29 +220,19 @@ func (o Observation) byVersion(now time.Time, why string) Step {
 	case o.reached() && o.Marks.HasChangeID:
 		return o.done()
 	case o.reached():
-		s := o.finish()
-		s.Events = []member.Event{o.successful()}
-		return s
+		return o.succeed()
 	case now.Before(o.deadline()):
 		return waitUntil(Undecided, o.deadline())
 	}
 	return o.fail(now, fmt.Sprintf("%s, and the node still runs %s after %s", why, o.KubeletVersion, o.timeout()))
 }
 
-// reached reports whether the node's version shows that the refresh took place. A version that fitted before the
-// refresh shows nothing, unless snapd itself said that there was nothing to do.
-func (o Observation) reached() bool {
-	version, from, expected := o.KubeletVersion, o.Attempt.From, o.plan().ExpectedVersion
-	if expected == "" {
-		return version != "" && from != "" && version != from
-	}
-	nothingToDo := o.Marks.HasChangeID && o.Marks.ChangeID == ""
-	return capi.Fits(version, expected) && (version != from || nothingToDo)
-}
-
 // reasonOf says how a change ended that did not end well.
 func reasonOf(s k8sd.Status) string {
-	if s.Status == k8sd.StatusError {
+	switch {
+	case s.Status == k8sd.StatusError && s.ErrorMessage == "":
+		return "the change failed, and snapd says nothing more"
+	case s.Status == k8sd.StatusError:
 		return s.ErrorMessage
 	}
 	if s.ErrorMessage == "" {

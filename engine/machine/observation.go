@@ -101,6 +101,8 @@ const (
 	NodeSilent Reason = "NodeSilent"
 	// Undecided: k8sd does not know what became of the refresh, so the node's version decides, until Recheck.
 	Undecided Reason = "Undecided"
+	// NotShown: the change is done and the node's version does not show it yet; looked at again until its deadline.
+	NotShown Reason = "NotShown"
 	// OldChangeRunning: the change of a failed attempt is still running.
 	OldChangeRunning Reason = "OldChangeRunning"
 )

@@ -30,28 +30,32 @@ type Pace struct {
 }
 
 type asked struct {
-	changeID string
-	times    int
-	next     time.Time
+	about string
+	times int
+	next  time.Time
 }
 
-// Next is the earliest instant to ask about a change; zero: at once.
-func (p *Pace) Next(machine types.NamespacedName, changeID string) time.Time {
+// asking is what k8sd is asked about: a node that shows another version has likely ended its change, so that the pace
+// begins anew.
+func (o Observation) asking() string { return o.Marks.ChangeID + " " + o.KubeletVersion }
+
+// Next is the earliest instant to ask about something; zero: at once.
+func (p *Pace) Next(machine types.NamespacedName, about string) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if a := p.asked[machine]; a.changeID == changeID {
+	if a := p.asked[machine]; a.about == about {
 		return a.next
 	}
 	return time.Time{}
 }
 
 // Asked notes that k8sd was asked and returns when to ask next.
-func (p *Pace) Asked(machine types.NamespacedName, changeID string, now time.Time) time.Time {
+func (p *Pace) Asked(machine types.NamespacedName, about string, now time.Time) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	a := p.asked[machine]
-	if a.changeID != changeID {
-		a = asked{changeID: changeID}
+	if a.about != about {
+		a = asked{about: about}
 	}
 	interval := min(firstPoll<<min(a.times, 10), lastPoll)
 	a.times++

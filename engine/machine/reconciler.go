@@ -92,7 +92,7 @@ func (r *Reconciler) observe(ctx context.Context, m capi.Machine) (Observation, 
 	if !o.Marks.HasChangeID {
 		r.Pace.Forget(m.Key())
 	}
-	o.NextPoll = r.Pace.Next(m.Key(), o.Marks.ChangeID)
+	o.NextPoll = r.Pace.Next(m.Key(), o.asking())
 	o.Drain = r.draining(m)
 	key := clusterOf(m)
 	c, found, err := r.Member.Cluster(ctx, r.Member.Cache, key)
@@ -126,7 +126,7 @@ func (r *Reconciler) ask(ctx context.Context, m capi.Machine, o *Observation, ac
 	switch action {
 	case Poll:
 		o.Answer = r.poll(ctx, m, o.Marks.ChangeID)
-		o.NextPoll = r.Pace.Asked(m.Key(), o.Marks.ChangeID, r.now())
+		o.NextPoll = r.Pace.Asked(m.Key(), o.asking(), r.now())
 		return true
 	case Drain:
 		left, err := r.Drainer.Drain(ctx, at, o.Drain.Record.By)

@@ -35,6 +35,13 @@ func (o Observation) done() Step {
 	return s
 }
 
+// succeed: there is no change to wait for, and the node's version says that the upgrade succeeded.
+func (o Observation) succeed() Step {
+	s := o.finish()
+	s.Events = []member.Event{o.successful()}
+	return s
+}
+
 func (o Observation) successful() member.Event {
 	return member.Normal(protocol.EventDone, "Successfully performed in place upgrade with "+o.target())
 }
@@ -98,7 +105,7 @@ func (o Observation) clean() Step {
 func (o Observation) adopt(now time.Time) Step {
 	a := o.current()
 	a.Target, a.SentAt, a.Count, a.Quarantined = o.Marks.To, now.UTC(), max(a.Count, 1), false
-	if a.From == "" {
+	if a.From == "" && !o.Marks.HasChangeID { // with a change, the version may be the one after it
 		a.From = o.KubeletVersion
 	}
 	return write(member.Patch{protocol.AttemptKey: a.Format()})

@@ -38,7 +38,7 @@ func same(t *testing.T, what string, want, got any) {
 // PROTOCOL.md 2.3, X1.
 func TestTheHappyTraceIsTheProtocols(t *testing.T) {
 	w := newWorld(t, map[string]string{keys.To: target})
-	w.node.refreshes, w.node.statuses = accepts("42"), says(doing, doing, done)
+	w.node.refreshes, w.node.statuses, w.node.becomes = accepts("42"), says(doing, doing, done), ""
 	w.settle(time.Hour)
 
 	same(t, "trace", []string{
@@ -54,7 +54,7 @@ func TestTheHappyTraceIsTheProtocols(t *testing.T) {
 }
 
 // PROTOCOL.md 2.3, X2, but with a pause before each further attempt and an end.
-func TestTheFailureCycleIsTheProtocolsWithPausesAndAnEnd(t *testing.T) {
+func TestFault01_TheFailureCycleIsTheProtocolsWithPausesAndAnEnd(t *testing.T) {
 	w := newWorld(t, requested())
 	w.node.refreshes, w.node.statuses = accepts("1", "2", "3"), says(failed)
 	w.settle(24 * time.Hour)
@@ -80,7 +80,7 @@ func TestTheFailureCycleIsTheProtocolsWithPausesAndAnEnd(t *testing.T) {
 	same(t, "refreshes in a day", 3, w.node.posts)
 }
 
-func TestEveryAttemptEndsVisiblyAndBounded(t *testing.T) {
+func TestFault01_Fault04_Fault09_EveryAttemptEndsVisiblyAndBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		annotations map[string]string
 		refreshes   []func() (string, error)
@@ -150,7 +150,7 @@ func TestEveryAttemptEndsVisiblyAndBounded(t *testing.T) {
 	}
 }
 
-func TestTheNodesVersionDecidesWhereK8sdCannot(t *testing.T) {
+func TestFault04_TheNodesVersionDecidesWhereK8sdCannot(t *testing.T) {
 	for name, c := range map[string]struct {
 		annotations map[string]string
 		refreshes   []func() (string, error)
@@ -215,7 +215,7 @@ func TestAVersionThatFittedBeforeProvesNothing(t *testing.T) {
 }
 
 // PROTOCOL.md 5.2, 9.
-func TestNothingIsErasedBeforeTheNodeHasAccepted(t *testing.T) {
+func TestFault09_NothingIsErasedBeforeTheNodeHasAccepted(t *testing.T) {
 	w := newWorld(t, requested())
 	w.annotate(map[string]string{keys.Status: "done", keys.Release: "channel=1.33-classic/stable"})
 	w.node.refreshes = []func() (string, error){refuses(k8sd.Rejected, "500"), accepts("2")[0]}
@@ -231,7 +231,7 @@ func TestNothingIsErasedBeforeTheNodeHasAccepted(t *testing.T) {
 }
 
 // PROTOCOL.md 5.2, 6.
-func TestReleaseIsWhatWasRefreshedNotWhatIsAskedForByNow(t *testing.T) {
+func TestFault06_ReleaseIsWhatWasRefreshedNotWhatIsAskedForByNow(t *testing.T) {
 	const other = "channel=1.35-classic/stable"
 	w := newWorld(t, requested())
 	w.node.refreshes, w.node.statuses = accepts("1", "2"), says(doing, done)

@@ -88,7 +88,7 @@ func newWorld(t *testing.T, annotations map[string]string) *world {
 	}
 	w.client = fake.NewClientBuilder().WithScheme(runtime.NewScheme()).WithObjects(m, c).
 		WithInterceptorFuncs(interceptor.Funcs{Patch: w.patch}).Build()
-	w.node = &node{world: w}
+	w.node = &node{world: w, becomes: newVersion}
 	w.restart()
 	return w
 }
@@ -216,6 +216,12 @@ func (w *world) runs(version string) {
 	})
 }
 
+func (w *world) version() string {
+	w.t.Helper()
+	version, _, _ := unstructured.NestedString(w.machine().Object, "status", "nodeInfo", "kubeletVersion")
+	return version
+}
+
 func (w *world) attempt() protocol.Attempt {
 	w.t.Helper()
 	a, err := protocol.ParseAttempt(w.machine().GetAnnotations()[protocol.AttemptKey])
@@ -247,6 +253,8 @@ type node struct {
 	// posts and polls count what was asked; targets are those of the posts.
 	posts, polls int
 	targets      []string
+	// becomes is the version that the node runs once it has said Done; empty: the one before.
+	becomes string
 }
 
 func (n *node) Refresh(_ context.Context, _ k8sd.Node, t protocol.Target) (string, error) {
@@ -257,7 +265,11 @@ func (n *node) Refresh(_ context.Context, _ k8sd.Node, t protocol.Target) (strin
 
 func (n *node) RefreshStatus(_ context.Context, _ k8sd.Node, _ string) (k8sd.Status, error) {
 	n.polls++
-	return pick(n.statuses, n.polls)()
+	status, err := pick(n.statuses, n.polls)()
+	if err == nil && status == done && n.becomes != "" && n.becomes != n.world.version() {
+		n.world.runs(n.becomes)
+	}
+	return status, err
 }
 
 func pick[T any](script []T, call int) T { return script[min(call, len(script))-1] }
