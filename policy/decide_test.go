@@ -324,6 +324,7 @@ func TestStopsAreStickyAndTakeBackWhatIsInFlight(t *testing.T) {
 	cancelled := func(f *policy.Fleet) { f.Cancelled = true }
 	superseded := func(f *policy.Fleet) { f.Superseded = true }
 	isPaused := func(f *policy.Fleet) { f.Paused = true }
+	isMisspelt := func(f *policy.Fleet) { f.UnknownField = "unknown field spec.puased" }
 	sticky := func(p policy.Phase) func(*policy.Fleet) { return func(f *policy.Fleet) { f.Sticky = p } }
 	for name, tc := range map[string]row{
 		"cancel": {
@@ -361,6 +362,15 @@ func TestStopsAreStickyAndTakeBackWhatIsInFlight(t *testing.T) {
 			[]int{1, 3},
 			with(sets(done, "Run Progressing", "Run Failed"), failures(1), isPaused),
 			decided{"Paused", "Paused", "w1", "c1=Hold c2=Withdraw", "Paused"},
+		},
+		"law 21: a policy with an unknown field holds what runs and starts nothing": {
+			[]int{1, 3},
+			with(sets(done, "Run Progressing", "Run Failed"), failures(1), isMisspelt),
+			decided{"Paused", "UnknownField", "w1", "c1=Hold c2=Withdraw", "UnknownField"},
+		},
+		"law 21: an unknown field is the reason though the policy is paused too": {
+			[]int{1, 3}, with(sets(done), isMisspelt, isPaused),
+			decided{"Paused", "UnknownField", "w1", "", "UnknownField"},
 		},
 		"going on lets it run": {
 			[]int{1, 3}, sets(done, "Hold Holding"), decided{"Progressing", "Progressing", "w1", "c1=Run", "MaxConcurrency"},

@@ -42,9 +42,9 @@ func ClusterKey(o client.Object) types.NamespacedName {
 }
 
 // Accepted reports whether a ManagementCluster is what it was registered as: reachable at the last look, serving
-// Cluster API, and no duplicate.
+// Cluster API, no duplicate, and without a field that is not known.
 func Accepted(mc *fleetv1.ManagementCluster) bool {
-	return meta.IsStatusConditionTrue(mc.Status.Conditions, fleetv1.ReadyCondition)
+	return len(mc.Spec.Unknown) == 0 && meta.IsStatusConditionTrue(mc.Status.Conditions, fleetv1.ReadyCondition)
 }
 
 // KeysOf are the annotation keys in use in a member.

@@ -71,7 +71,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 // find connects to the member and looks at it. What is wrong with the member, its Secret or its registration is part
 // of the findings; an error is one of the hub.
 func (r *Reconciler) find(ctx context.Context, name multicluster.ClusterName, mc *fleetv1.ManagementCluster) (findings, error) {
-	f := findings{pinned: mc.Status.ClusterID}
+	f := findings{pinned: mc.Status.ClusterID, unknown: mc.Spec.WhyUnknown()}
+	if f.unknown != "" {
+		f.health = r.Provider.Probe(ctx, name) // as it was connected before the field was written, if it was
+		return f, nil
+	}
 	secret := &corev1.Secret{}
 	key := types.NamespacedName{Namespace: mc.Namespace, Name: mc.Spec.KubeconfigSecretRef.Name}
 	err := r.Live.Get(ctx, key, secret)

@@ -20,6 +20,8 @@ const seenPace = 5 * time.Minute
 
 // findings are what one look at a member found.
 type findings struct {
+	// unknown says which fields of the registration are not known: nothing is done about it.
+	unknown string
 	// credential says why there is no connection to try; asking, why a member that answers could not be looked at.
 	credential, asking error
 	health             Health
@@ -79,6 +81,8 @@ func reachable(f findings) condition {
 	switch {
 	case f.credential != nil:
 		c.status, c.reason, c.message = metav1.ConditionUnknown, fleetv1.KubeconfigInvalidReason, f.credential.Error()
+	case f.unknown != "" && f.health.State == Connecting:
+		c.status, c.reason, c.message = metav1.ConditionUnknown, fleetv1.UnknownFieldReason, f.unknown
 	case f.health.State == Unreachable, f.health.State == Connecting:
 		c.status, c.reason, c.message = metav1.ConditionFalse, fleetv1.UnreachableReason, f.health.Message
 	}
@@ -114,6 +118,10 @@ func installed(f findings) condition {
 // ready sums up: the first thing that is wrong, in the order in which one would mend it.
 func ready(f findings) condition {
 	c := condition{kind: fleetv1.ReadyCondition, status: metav1.ConditionTrue, reason: fleetv1.AvailableReason}
+	if f.unknown != "" {
+		c.status, c.reason, c.message = metav1.ConditionFalse, fleetv1.UnknownFieldReason, f.unknown
+		return c
+	}
 	for _, part := range [...]condition{reachable(f), authorized(f), installed(f)} {
 		if part.status != metav1.ConditionTrue {
 			c.status, c.reason, c.message = metav1.ConditionFalse, part.reason, part.message

@@ -45,6 +45,9 @@ func Fleet(h Hub) policy.Fleet {
 		Proven:      Proven(ro.Status.Proven),
 		OnMovedHalt: ro.Spec.Target.OnMoved != fleetv1.OnMovedContinue,
 	}
+	if h.Policy != nil {
+		f.UnknownField = h.Policy.Spec.WhyUnknown()
+	}
 	f.Sticky, f.StickyReason, f.StickyMessage = sticky(ro)
 	waves := map[string]int{}
 	for i, w := range ro.Status.Waves {
@@ -131,6 +134,10 @@ func member(mc *fleetv1.ManagementCluster, active int) policy.Member {
 	m := policy.Member{Upgrade: mc.Spec.Access == fleetv1.AccessUpgrade, Active: active}
 	if mc.Spec.MaxConcurrentClusters != nil {
 		m.MaxConcurrentClusters = int(*mc.Spec.MaxConcurrentClusters)
+	}
+	if why := mc.Spec.WhyUnknown(); why != "" {
+		m.Reason, m.Message = fleetv1.UnknownFieldReason, why
+		return m
 	}
 	ready := meta.FindStatusCondition(mc.Status.Conditions, fleetv1.ReadyCondition)
 	if ready == nil {

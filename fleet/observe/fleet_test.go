@@ -249,6 +249,17 @@ func TestMemberIsReadyOnlyWhereItSaysSo(t *testing.T) {
 		"not ready": {ready(metav1.ConditionFalse, "Unreachable"), policy.Member{
 			Upgrade: true, MaxConcurrentClusters: 3, Reason: "Unreachable", Message: "m", Since: now,
 		}},
+		"law 21: ready at the last look, with an unknown field since": {
+			func() *fleetv1.ManagementCluster {
+				mc := ready(metav1.ConditionTrue, "Available")
+				mc.Spec.Unknown = []string{"spec.maxConcurentClusters"}
+				return mc
+			}(),
+			policy.Member{
+				Upgrade: true, MaxConcurrentClusters: 3, Reason: "UnknownField", Message: "unknown field " +
+					"spec.maxConcurentClusters; accepted: what kubectl explain managementcluster.spec lists",
+			},
+		},
 		"not known": {ready(metav1.ConditionUnknown, "Connecting"), policy.Member{
 			Upgrade: true, MaxConcurrentClusters: 3, Reason: "Connecting", Message: "m", Since: now,
 		}},

@@ -37,6 +37,10 @@ const ReasonInventoryIncomplete = "InventoryIncomplete"
 // try; after it, never again (law 15). A crash before the commit starts over; it repeats nothing.
 func (r *Reconciler) plan(ctx context.Context, h *observe.Hub, inv observe.Inventory) (committed bool, err error) {
 	ro := h.Rollout
+	if why := h.Policy.Spec.WhyUnknown(); why != "" {
+		h.PlanReason, h.PlanMessage = policy.ReasonUnknownField, why
+		return false, nil
+	}
 	if why := incomplete(inv); why != "" {
 		h.PlanReason, h.PlanMessage = ReasonInventoryIncomplete, why
 		return false, nil

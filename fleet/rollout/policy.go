@@ -47,9 +47,12 @@ func (r *PolicyReconciler) Reconcile(ctx context.Context, req reconcile.Request)
 	if err := r.Hub.Get(ctx, req.NamespacedName, p); err != nil || !p.DeletionTimestamp.IsZero() {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
+	if why := p.Spec.WhyUnknown(); why != "" {
+		return reconcile.Result{}, r.report(ctx, p, nil, &refusal{fleetv1.UnknownFieldReason, why})
+	}
 	target, err := observe.Resolve(p.Spec.Target)
 	if err != nil {
-		return reconcile.Result{}, r.report(ctx, p, nil, err)
+		return reconcile.Result{}, r.report(ctx, p, nil, &refusal{fleetv1.InvalidReason, err.Error()})
 	}
 	newest, err := newestOf(ctx, r.Hub, p)
 	if err == nil && !current(p, newest, target) {
@@ -70,6 +73,9 @@ func (r *PolicyReconciler) Reconcile(ctx context.Context, req reconcile.Request)
 	}
 	return reconcile.Result{}, r.report(ctx, p, newest, nil)
 }
+
+// refusal is why a policy is not acted on.
+type refusal struct{ reason, message string }
 
 // lookPast reads the newest Rollout past the cache, and what the policy's status remembers of the last one.
 func (r *PolicyReconciler) lookPast(ctx context.Context, p *fleetv1.RolloutPolicy) (*fleetv1.Rollout, error) {
@@ -143,7 +149,7 @@ func newestOf(ctx context.Context, c client.Reader, p *fleetv1.RolloutPolicy) (*
 }
 
 // report says on the policy whether it is accepted and planned; how far its Rollout is stands there.
-func (r *PolicyReconciler) report(ctx context.Context, p *fleetv1.RolloutPolicy, ro *fleetv1.Rollout, invalid error) error {
+func (r *PolicyReconciler) report(ctx context.Context, p *fleetv1.RolloutPolicy, ro *fleetv1.Rollout, no *refusal) error {
 	base := p.DeepCopy()
 	p.Status.ObservedGeneration = p.Generation
 	c := metav1.Condition{
@@ -151,8 +157,8 @@ func (r *PolicyReconciler) report(ctx context.Context, p *fleetv1.RolloutPolicy,
 		ObservedGeneration: p.Generation, LastTransitionTime: metav1.NewTime(r.Clock.Now()),
 	}
 	switch {
-	case invalid != nil:
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, fleetv1.InvalidReason, fleetv1.Bound(invalid.Error())
+	case no != nil:
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, no.reason, fleetv1.Bound(no.message)
 	case ro == nil:
 		c.Status, c.Reason = metav1.ConditionFalse, string(fleetv1.RolloutCancelled)
 		c.Message = fmt.Sprintf("Rollout %s was deleted, which cancels it; only another target starts a new one",

@@ -41,6 +41,9 @@ type rule struct {
 func rules() []rule {
 	const (
 		apimachinery = "k8s.io/apimachinery"
+		// apimachinery's own decoder, which alone tells the fields that a type lacks.
+		apimachineryJSON = "sigs.k8s.io/json"
+
 		multicluster = "sigs.k8s.io/multicluster-runtime"
 	)
 	ours := func(trees ...string) []string {
@@ -56,7 +59,7 @@ func rules() []rule {
 		{tree: "engine/protocol", only: []string{}},
 		{tree: "engine/capi", only: []string{apimachinery}},
 		{tree: "engine", never: append(ours("fleet", "policy", "test", "cmd"), multicluster)},
-		{tree: "fleet/api", only: []string{apimachinery}},
+		{tree: "fleet/api", only: []string{apimachinery, apimachineryJSON}},
 		{tree: "fleet/report", never: clients},
 		{tree: "fleet", never: ours("engine", "test", "cmd"), but: ours("engine/protocol", "engine/capi")},
 		{tree: "cmd", never: ours("test")},

@@ -52,6 +52,9 @@ const (
 	DuplicateReason = "Duplicate"
 	// ProviderPresentReason: controllers of another provider answer the annotations there. Not supported yet.
 	ProviderPresentReason = "ProviderPresent"
+	// UnknownFieldReason: the spec has a field that is not known, misspelt perhaps. It is not acted on; the message names
+	// the field. Of a RolloutPolicy likewise.
+	UnknownFieldReason = "UnknownField"
 	// IdentityChangedReason: behind the address answers another cluster than the one that was pinned.
 	IdentityChangedReason = "IdentityChanged"
 )

@@ -135,6 +135,9 @@ type ManagementClusterSpec struct {
 	// policiesFrom says which policies may reach this member.
 	// +optional
 	PoliciesFrom *PoliciesFrom `json:"policiesFrom,omitempty"`
+
+	// Unknown are the paths of the fields that were read and that no field here has. Such a registration is inert.
+	Unknown []string `json:"-"`
 }
 
 // PoliciesFrom says which namespaces' policies may reach a member.

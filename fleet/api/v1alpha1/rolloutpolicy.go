@@ -134,6 +134,9 @@ type RolloutPolicySpec struct {
 	// paused is Git's own brake: a paused policy plans and starts nothing.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
+
+	// Unknown are the paths of the fields that were read and that no field here has. Such a policy is not accepted.
+	Unknown []string `json:"-"`
 }
 
 // MinorUpgrade says whether a cluster may move to another minor.

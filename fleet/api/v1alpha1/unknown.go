@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"sigs.k8s.io/json"
+)
+
+// shownUnknown bounds the misspelt fields that a message names.
+const shownUnknown = 5
+
+var index = regexp.MustCompile(`\[[0-9]+\]`)
+
+// UnmarshalJSON reads a spec and keeps the paths of the fields that it does not know in Unknown.
+func (s *RolloutPolicySpec) UnmarshalJSON(data []byte) error {
+	type plain RolloutPolicySpec
+	unknown, err := decode(data, (*plain)(s))
+	s.Unknown = unknown
+	return err
+}
+
+// UnmarshalJSON reads a spec and keeps the paths of the fields that it does not know in Unknown.
+func (s *ManagementClusterSpec) UnmarshalJSON(data []byte) error {
+	type plain ManagementClusterSpec
+	unknown, err := decode(data, (*plain)(s))
+	s.Unknown = unknown
+	return err
+}
+
+// WhyUnknown says which fields of the policy are unknown, and where the accepted ones are listed; "" when none is.
+func (s *RolloutPolicySpec) WhyUnknown() string { return why("rolloutpolicy", s.Unknown) }
+
+// WhyUnknown says which fields of the ManagementCluster are unknown, and where the accepted ones are listed; "" when
+// none is.
+func (s *ManagementClusterSpec) WhyUnknown() string { return why("managementcluster", s.Unknown) }
+
+// decode reads JSON as the API server does, names case-sensitive, and returns the paths below spec that into lacks.
+func decode(data []byte, into any) ([]string, error) {
+	misspelt, err := json.UnmarshalStrict(data, into, json.DisallowUnknownFields)
+	var paths []string
+	for _, one := range misspelt {
+		var field json.FieldError
+		if errors.As(one, &field) {
+			paths = append(paths, "spec."+field.FieldPath())
+		}
+	}
+	return paths, err
+}
+
+func why(kind string, unknown []string) string {
+	if len(unknown) == 0 {
+		return ""
+	}
+	first := unknown[0]
+	parent := index.ReplaceAllString(first[:strings.LastIndex(first, ".")], "")
+	text := fmt.Sprintf("unknown field %s; accepted: what kubectl explain %s.%s lists",
+		strings.Join(unknown[:min(len(unknown), shownUnknown)], ", "), kind, parent)
+	if more := len(unknown) - shownUnknown; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
+}
