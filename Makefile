@@ -21,10 +21,11 @@ help: ## Show the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: generate
-generate: $(CONTROLLER_GEN) ## Generate deep copies, CRDs, the hub's role and the tables of docs/spec from the Go types.
+generate: $(CONTROLLER_GEN) ## Generate deep copies, CRDs, admission policies, the hub's role and the tables of docs/spec from the Go types.
 	$(CONTROLLER_GEN) object:headerFile=test/tools/boilerplate.go.txt paths=./fleet/api/...
 	$(CONTROLLER_GEN) crd paths=./fleet/api/... output:crd:dir=config/crd/bases
 	$(CONTROLLER_GEN) rbac:roleName=windlass-hub paths=./fleet/... output:rbac:dir=config/rbac
+	go run ./test/admission
 	go run ./test/specpages
 
 .PHONY: build
@@ -72,7 +73,7 @@ verify-tidy:
 verify-generate: $(CONTROLLER_GEN)
 	@scratch=$$(mktemp -d)
 	trap 'rm -rf "$$scratch"' EXIT
-	cp -rp --parents Makefile go.mod go.sum config docs engine fleet policy test/specpages test/tools "$$scratch/"
+	cp -rp --parents Makefile go.mod go.sum config docs engine fleet policy test/admission test/specpages test/tools "$$scratch/"
 	$(MAKE) --no-print-directory -C "$$scratch" generate TOOLS=$(TOOLS)
 	diff -ru config "$$scratch/config"
 	diff -ru docs "$$scratch/docs"

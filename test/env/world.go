@@ -173,8 +173,8 @@ func (w *World) Sim() *k8sd.Simulator { return w.sim }
 // Dir holds the log of each process.
 func (w *World) Dir() string { return w.dir }
 
-// Hub starts an API server with the hub's CRDs and the namespace "fleet". Its Client knows the kinds that the schemes
-// add, beside those of Kubernetes.
+// Hub starts an API server with the hub's CRDs, its admission policies and the namespace "fleet". Its Client knows the
+// kinds that the schemes add, beside those of Kubernetes.
 func (w *World) Hub(ctx context.Context, schemes ...func(*runtime.Scheme) error) (*Server, error) {
 	folder := w.opts.HubCRDs
 	if folder == "" {
@@ -191,7 +191,13 @@ func (w *World) Hub(ctx context.Context, schemes ...func(*runtime.Scheme) error)
 	if err := s.install(ctx, crds); err != nil {
 		return nil, fmt.Errorf("installing the hub's kinds: %w", err)
 	}
-	return s, s.ensureNamespace(ctx, HubNamespace)
+	if err := s.ensureNamespace(ctx, HubNamespace); err != nil {
+		return nil, err
+	}
+	if w.opts.HubCRDs != "" {
+		return s, nil // the policies go with the CRDs of the repository
+	}
+	return s, s.guard(ctx, w.root)
 }
 
 // Workload returns the API server that all workload clusters share but those that are their Own.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package api_test claims that a real API server accepts what the hub understands, and refuses the rest with words that
-// help: the CRDs are the only guard, there is no webhook.
+// help: the CRDs and the admission policies that go with them are the only guard, there is no webhook.
 package api_test
 
 import (
@@ -20,10 +20,11 @@ import (
 	"github.com/windlass-dev/windlass/test/env"
 )
 
-// Clients of the one API server that this suite needs. The lenient one drops what it does not know, as every client
-// does that does not ask for strictness.
+// Clients of the one API server that this suite needs. The lenient one does not want to hear of fields that the server
+// does not know.
 var (
 	world   *env.World
+	server  *env.Server
 	hub     client.Client
 	strict  client.Client
 	lenient client.Client
@@ -42,7 +43,7 @@ var _ = BeforeSuite(func() {
 	world, err = env.Start(ctx, env.Options{Log: GinkgoWriter})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() error { return world.Close() })
-	server, err := world.Hub(ctx, fleetv1.AddToScheme)
+	server, err = world.Hub(ctx, fleetv1.AddToScheme)
 	Expect(err).NotTo(HaveOccurred())
 	hub, config = server.Client, server.Config
 	strict = client.WithFieldValidation(hub, metav1.FieldValidationStrict)

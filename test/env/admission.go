@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kubeyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+)
+
+// misspelt are objects that only the hub's admission policies refuse, one for each policy.
+const misspelt = `
+apiVersion: fleet.windlass.dev/v1alpha1
+kind: ManagementCluster
+metadata: {name: misspelt, namespace: fleet}
+spec: {kubeconfigSecretRef: {name: a}, engine: Agent, misspelt: true}
+---
+apiVersion: fleet.windlass.dev/v1alpha1
+kind: RolloutPolicy
+metadata: {name: misspelt, namespace: fleet}
+spec:
+  target: {channel: 1.33-classic/stable}
+  clusters: {all: true}
+  canaries: {none: true}
+  waves: [{name: rest, rest: true}]
+  anyTime: true
+  misspelt: true
+`
+
+// guard installs the hub's admission policies and waits until they refuse.
+func (s *Server) guard(ctx context.Context, root string) error {
+	data, err := os.ReadFile(filepath.Join(root, "config", "admission", "unknown_fields.yaml"))
+	if err != nil {
+		return err
+	}
+	policies, err := documents(data)
+	if err != nil {
+		return err
+	}
+	for _, p := range policies {
+		if err := s.Client.Create(ctx, p); err != nil {
+			return fmt.Errorf("creating %s %s: %w", p.GetKind(), p.GetName(), err)
+		}
+	}
+	return s.Guarded(ctx)
+}
+
+// Guarded waits until the hub's admission policies refuse what is misspelt: an API server learns of them some time after
+// they were created.
+func (s *Server) Guarded(ctx context.Context) error {
+	return s.tryUntil(ctx, func(err error) bool {
+		return apierrors.IsInvalid(err) && strings.Contains(err.Error(), `unknown field "misspelt"`)
+	})
+}
+
+// Unguarded waits until nothing of that is refused any more.
+func (s *Server) Unguarded(ctx context.Context) error {
+	return s.tryUntil(ctx, func(err error) bool { return err == nil })
+}
+
+// tryUntil offers each misspelt object, without leaving anything behind, until the answer is the one that is waited for.
+func (s *Server) tryUntil(ctx context.Context, answer func(error) bool) error {
+	objects, err := documents([]byte(misspelt))
+	if err != nil {
+		return err
+	}
+	lenient := client.WithFieldValidation(s.Client, metav1.FieldValidationIgnore)
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for _, o := range objects {
+		for {
+			err := lenient.Create(ctx, o.DeepCopy(), client.DryRunAll)
+			if answer(err) {
+				break
+			}
+			select {
+			case <-again.C:
+			case <-ctx.Done():
+				return fmt.Errorf("a misspelt %s: %w; last answer: %w", o.GetKind(), ctx.Err(), err)
+			}
+		}
+	}
+	return nil
+}
+
+// documents reads objects, however many a file holds.
+func documents(data []byte) ([]*unstructured.Unstructured, error) {
+	var all []*unstructured.Unstructured
+	reader := kubeyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+	for {
+		text, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		o := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(text, &o.Object); err != nil {
+			return nil, err
+		}
+		if len(o.Object) > 0 {
+			all = append(all, o)
+		}
+	}
+}
