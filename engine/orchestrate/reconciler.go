@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -108,7 +106,7 @@ func (r *Reconciler) observe(ctx context.Context, from client.Reader, req Reques
 	if err != nil {
 		return scene{}, false, err
 	}
-	r.sort(&s.Observation, owner, machines)
+	s.Look(owner, machines)
 	if s.RollsOut, err = r.rollsOut(ctx, from, owner, o, s); err != nil {
 		return scene{}, false, err
 	}
@@ -143,36 +141,6 @@ func waitsFor(s Subject) protocol.Waiting {
 		return protocol.Waiting{}
 	}
 	return w
-}
-
-// sort splits the machines of the cluster into the owner's, by name, and what else matters of the others.
-func (r *Reconciler) sort(o *Observation, owner Owner, machines []capi.Machine) {
-	slices.SortFunc(machines, func(a, b capi.Machine) int { return strings.Compare(a.Name, b.Name) })
-	for _, m := range machines {
-		busy := member.Busy(m)
-		if owner.Owns(o.Subject, m) {
-			marks := r.Member.Keys.Read(m.Annotations)
-			attempt, err := member.Attempt(m)
-			o.Machines = append(o.Machines, Machine{
-				Machine: m, Marks: marks, Attempt: attempt, Busy: busy, Foreign: r.foreign(m),
-				InFlight: err != nil || marks.InFlight(attempt) || !marks.HasTo && attempt.FailedAt.Before(attempt.SentAt),
-			})
-			continue
-		}
-		if m.ControlPlane && busy {
-			o.ControlPlaneBusy = m.Name
-		}
-	}
-}
-
-// foreign reports whether a machine is asked, or keeps a change, under another prefix than ours.
-func (r *Reconciler) foreign(m capi.Machine) bool {
-	for _, prefix := range [...]string{protocol.ProviderPrefix, protocol.OwnPrefix} {
-		if keys := protocol.KeysFor(prefix); keys != r.Member.Keys && keys.Read(m.Annotations).Busy() {
-			return true
-		}
-	}
-	return false
 }
 
 // holders reads the lock. One that cannot be read has none here: to take it is what repairs it, or refuses.
