@@ -53,11 +53,12 @@ func run(ctx context.Context, cl cluster.Cluster, kinds capi.Kinds, opts Options
 	if c, ok := nodes.(interface{ Close() }); ok {
 		defer c.Close()
 	}
+	drainer := opts.Drain(m.Live, opts.MayWrite)
 	machines := &machine.Reconciler{
 		Member: m, K8sd: gatedK8sd{nodes, opts.MayWrite, keys.mayRefresh}, Pace: &machine.Pace{Jitter: opts.Jitter},
-		Spread: machine.Spread, Drainer: opts.Drain(m.Live, opts.MayWrite),
+		Spread: machine.Spread, Drainer: drainer,
 	}
-	owners := &orchestrate.Reconciler{Member: m, Lock: lock.Lock{Member: m}}
+	owners := &orchestrate.Reconciler{Member: m, Lock: lock.Lock{Member: m}, Nodes: drainer}
 	return together(ctx, keys.watch,
 		func(ctx context.Context) error {
 			return control(ctx, cl, opts, setup[reconcile.Request]{machineController, machines, machines.Watches()})
