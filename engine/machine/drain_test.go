@@ -173,7 +173,7 @@ func TestADrainThatDoesNotFinishIsAFailedAttempt(t *testing.T) {
 	same(t, "attempt", protocol.Attempt{
 		Target: target, Count: 1, From: oldVersion, FailedAt: start.Add(10 * time.Minute), LastError: why,
 	}, a)
-	same(t, "marks", "{to,last-failed}", describe(w.machine().GetAnnotations()))
+	same(t, "marks", "{to,status=failed,last-failed}", describe(w.machine().GetAnnotations()))
 	w.settle(24 * time.Hour)
 	a = w.attempt()
 	same(t, "attempts", 2, a.Count)

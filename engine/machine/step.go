@@ -61,13 +61,9 @@ func (o Observation) finish() Step {
 
 // fail ends the current attempt.
 func (o Observation) fail(now time.Time, why string) Step {
-	p := member.Patch{}
-	if o.Marks.HasChangeID {
-		p[o.Keys.Status] = protocol.StatusFailed
-	}
 	a := o.Attempt
 	a.Quarantined = a.Count >= o.plan().MaxAttempts
-	return o.failed(now, a, why, p)
+	return o.failed(now, a, why, member.Patch{})
 }
 
 func (o Observation) failed(now time.Time, a protocol.Attempt, why string, p member.Patch) Step {
@@ -75,6 +71,7 @@ func (o Observation) failed(now time.Time, a protocol.Attempt, why string, p mem
 		now = a.SentAt
 	}
 	a.FailedAt, a.LastError = now.UTC(), why
+	p[o.Keys.Status] = protocol.StatusFailed
 	p[o.Keys.LastFailed] = protocol.FormatFailedAt(now)
 	p[protocol.AttemptKey] = a.Format()
 	s := write(p)
@@ -95,7 +92,10 @@ func (o Observation) forget() Step {
 // clean removes what an upgrade left that nobody asks for any more.
 func (o Observation) clean() Step {
 	p := member.Patch{o.Keys.ChangeID: nil, o.Keys.LastFailed: nil, protocol.AttemptKey: nil}
-	if o.Marks.Status != protocol.StatusDone {
+	switch {
+	case o.Marks.Status == protocol.StatusFailed && o.Marks.Release != "":
+		p[o.Keys.Status] = protocol.StatusDone // the node has accepted nothing since
+	case o.Marks.Status != protocol.StatusDone:
 		p[o.Keys.Status] = nil
 	}
 	return write(p)

@@ -92,12 +92,12 @@ func TestFault01_Fault04_Fault09_EveryAttemptEndsVisiblyAndBounded(t *testing.T)
 		"a refresh that k8sd rejects": {
 			refreshes: []func() (string, error){refuses(k8sd.Rejected, "HTTP request failed with status code: 401 (invalid token)")},
 			posts:     3, lastError: "HTTP request failed with status code: 401 (invalid token)",
-			end: "{to,last-failed}",
+			end: "{to,status=failed,last-failed}",
 		},
 		"a node that cannot be reached": {
 			refreshes: []func() (string, error){refuses(k8sd.NotSent, "missing k8sd-proxy pod for node node-0")},
 			posts:     3, lastError: "missing k8sd-proxy pod for node node-0",
-			end: "{to,last-failed}",
+			end: "{to,status=failed,last-failed}",
 		},
 		"a change that is undone": {
 			refreshes: accepts("1"), statuses: says(undone),
@@ -117,17 +117,17 @@ func TestFault01_Fault04_Fault09_EveryAttemptEndsVisiblyAndBounded(t *testing.T)
 		"answers that are lost and a node that stays as it is": {
 			refreshes: []func() (string, error){refuses(k8sd.Unknown, "EOF")},
 			posts:     3, lastError: "k8sd's answer to the refresh was lost, and the node still runs v1.33.4 after 30m0s",
-			end: "{to,last-failed}",
+			end: "{to,status=failed,last-failed}",
 		},
 		"a target that cannot be read": {
 			annotations: map[string]string{keys.To: "chanel=x"}, lastError: `target "chanel=x": unknown option "chanel"; ` +
 				"accepted: channel=1.33-classic/stable, revision=640, localPath=/path/k8s.snap",
-			end: "{to,last-failed}",
+			end: "{to,status=failed,last-failed}",
 		},
 		"a plan that cannot be read": {
 			annotations: map[string]string{protocol.PlanKey: `{"maxAtempts":1}`},
 			lastError:   `annotation windlass.dev/plan "{\"maxAtempts\":1}": json: unknown field "maxAtempts"`,
-			end:         "{to,last-failed}",
+			end:         "{to,status=failed,last-failed}",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -223,7 +223,7 @@ func TestFault09_NothingIsErasedBeforeTheNodeHasAccepted(t *testing.T) {
 	w.settle(time.Hour)
 	same(t, "trace", []string{
 		"{to,status=done,release=channel=1.33-classic/stable}",
-		"{to,status=done,last-failed,release=channel=1.33-classic/stable}",
+		"{to,status=failed,last-failed,release=channel=1.33-classic/stable}",
 		"{to,status=in-progress,change-id=2,last-failed}",
 		"{to,status=done,change-id=2,last-failed}",
 		finished,
