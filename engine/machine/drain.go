@@ -94,7 +94,7 @@ func (o Observation) drain(now time.Time, a protocol.Attempt) (Step, bool) {
 
 // beginDrain records what is about to be cordoned, so that whoever comes after a crash takes it back.
 func (o Observation) beginDrain(now time.Time) Step {
-	d := protocol.NodeDrain{Node: o.NodeName, By: o.Drain.By, Since: now.UTC()}
+	d := protocol.NodeDrain{Node: o.NodeName, By: o.Drain.By, Target: o.Marks.To, Since: now.UTC()}
 	if o.Drain.Record != nil {
 		d.By = o.Drain.Record.By // what the Node carries, if it was cordoned before
 	}
@@ -112,7 +112,7 @@ func (o Observation) failDrain(now time.Time, a protocol.Attempt, limit time.Dur
 	a.Count++
 	a.Quarantined = a.Count >= o.plan().MaxAttempts
 	why := fmt.Sprintf("drain: not finished after %s: %s", limit, o.Drain.Drained.remains())
-	d := protocol.NodeDrain{Node: o.Drain.Record.Node, By: o.Drain.Record.By, Failed: true}
+	d := protocol.NodeDrain{Node: o.NodeName, By: o.Drain.Record.By, Target: o.Marks.To, Failed: true}
 	return o.failed(now, a, why, member.Patch{protocol.DrainKey: d.Format()})
 }
 
@@ -145,7 +145,8 @@ func (o Observation) keepsCordon(r Reason) bool {
 
 // settling: the upgrade is done and its plan, which goes with its proof, still stands.
 func (o Observation) settling() bool {
-	return o.Marks.Status == protocol.StatusDone && o.Plan.Drain != nil &&
+	done := o.Marks.Status == protocol.StatusDone && o.Marks.Release == o.Drain.Record.Target
+	return done && o.Plan.Drain != nil &&
 		!(o.Drain.Healthy && capi.Fits(o.KubeletVersion, o.plan().ExpectedVersion))
 }
 

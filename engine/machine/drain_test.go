@@ -145,7 +145,7 @@ func TestNothingIsSentWhileANodeIsDrained(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, "record", protocol.NodeDrain{
-		Node: "node-0", By: "uid-m0", Since: start, Blocked: "pod " + blocked[1].Pod + ": " + blocked[1].Why,
+		Node: "node-0", By: "uid-m0", Target: target, Since: start, Blocked: "pod " + blocked[1].Pod + ": " + blocked[1].Why,
 	}, record)
 }
 
@@ -245,6 +245,22 @@ func TestACordonIsTakenBackWhen(t *testing.T) {
 	}{
 		"the request is withdrawn while the node is drained": {
 			pods: [][]machine.Left{blocked}, after: func(w *world) { w.annotate(nil, keys.To, protocol.PlanKey) },
+		},
+		"the request is withdrawn, the plan and an older release stay": {
+			pods: [][]machine.Left{blocked},
+			before: func(w *world) {
+				w.annotate(map[string]string{keys.Status: "done", keys.Release: "channel=1.33-classic/stable"})
+			},
+			after: func(w *world) { w.annotate(nil, keys.To) },
+		},
+		"the request is withdrawn after a failed attempt, the plan and an older release stay": {
+			pods: [][]machine.Left{none},
+			before: func(w *world) {
+				w.annotate(map[string]string{keys.Status: "done", keys.Release: "channel=1.33-classic/stable"})
+				w.node.refreshes = []func() (string, error){refuses(k8sd.Rejected, "500")}
+				w.annotate(map[string]string{protocol.PlanKey: `{"expectedVersion":"v1.34","backoff":"10m","drain":{}}`})
+			},
+			after: func(w *world) { w.annotate(nil, keys.To) },
 		},
 		"permission ends while the node is drained": {
 			pods:   [][]machine.Left{blocked},
@@ -384,8 +400,9 @@ func TestACrashAnywhereLeadsToOneRefreshAndAFreeNode(t *testing.T) {
 // Whatever stands on a machine: nothing is sent to a node that was to be drained and is not known to be empty, and
 // what is cordoned is known.
 func TestNextNeverSendsToANodeThatIsNotEmpty(t *testing.T) {
-	record := protocol.NodeDrain{Node: "node-0", By: "uid-m0", Since: start}
-	sent := protocol.NodeDrain{Node: "node-0", By: "uid-m0"}
+	record := protocol.NodeDrain{Node: "node-0", By: "uid-m0", Target: target, Since: start}
+	begun := protocol.NodeDrain{Node: "node-0", By: "uid-m0", Target: target, Since: start.Add(time.Minute)}
+	sent := protocol.NodeDrain{Node: "node-0", By: "uid-m0", Target: target}
 	for name, c := range map[string]struct {
 		change func(o *machine.Observation)
 		want   machine.Action
@@ -393,11 +410,11 @@ func TestNextNeverSendsToANodeThatIsNotEmpty(t *testing.T) {
 	}{
 		"no record: it is written": {
 			func(o *machine.Observation) { o.Drain.Record = nil }, machine.Write,
-			member.Patch{protocol.DrainKey: protocol.NodeDrain{Node: "node-0", By: "uid-m0", Since: start.Add(time.Minute)}.Format()},
+			member.Patch{protocol.DrainKey: begun.Format()},
 		},
 		"the record of an earlier attempt: it is renewed": {
 			func(o *machine.Observation) { o.Drain.Record = &sent }, machine.Write,
-			member.Patch{protocol.DrainKey: protocol.NodeDrain{Node: "node-0", By: "uid-m0", Since: start.Add(time.Minute)}.Format()},
+			member.Patch{protocol.DrainKey: begun.Format()},
 		},
 		"not looked at": {func(*machine.Observation) {}, machine.Drain, nil},
 		"looked at just now": {func(o *machine.Observation) {

@@ -107,7 +107,7 @@ func (o Observation) send(now time.Time, target protocol.Target, a protocol.Atte
 	a.Count++
 	p := member.Patch{protocol.AttemptKey: a.Format()}
 	if d := o.Drain.Record; d != nil { // the cordon stays, the drain has ended
-		p[protocol.DrainKey] = protocol.NodeDrain{Node: d.Node, By: d.By}.Format()
+		p[protocol.DrainKey] = protocol.NodeDrain{Node: d.Node, By: d.By, Target: a.Target}.Format()
 	}
 	return Step{Action: Send, Target: target, Attempt: a, Patch: p}
 }

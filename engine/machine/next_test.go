@@ -171,7 +171,7 @@ func checkSend(t *testing.T, o machine.Observation, s machine.Step, now time.Tim
 	}
 	intent := member.Patch{protocol.AttemptKey: s.Attempt.Format()}
 	if d := o.Drain.Record; d != nil {
-		intent[protocol.DrainKey] = protocol.NodeDrain{Node: d.Node, By: d.By}.Format()
+		intent[protocol.DrainKey] = protocol.NodeDrain{Node: d.Node, By: d.By, Target: o.Marks.To}.Format()
 	}
 	same(t, "intent", intent, s.Patch)
 	if o.Plan.Drain != nil && (o.Drain.Drained == nil || o.Drain.Drained.Err != nil || len(o.Drain.Drained.Left) > 0) {
@@ -220,8 +220,8 @@ func anyDrain(r *rand.Rand, instant func() time.Time) machine.Draining {
 	return machine.Draining{
 		Can: r.Intn(9) > 0, By: "uid-m0", Healthy: r.Intn(2) == 0, NextLook: instant(),
 		Record: oneOf(r, nil, &protocol.NodeDrain{
-			Node: oneOf(r, "node-0", "node-0", "node-1"), By: "uid-m0", Since: instant(), Failed: r.Intn(3) == 0,
-			Blocked: oneOf(r, "", "x"),
+			Node: oneOf(r, "node-0", "node-0", "node-1"), By: "uid-m0", Target: oneOf(r, target, "revision=1"),
+			Since: instant(), Failed: r.Intn(3) == 0, Blocked: oneOf(r, "", "x"),
 		}),
 		Drained: oneOf(r, nil, &machine.Drained{
 			Left: oneOf(r, nil, []machine.Left{{Pod: "p"}, {Pod: "q", Why: "x"}}), Err: oneOf(r, nil, errors.New("x")),

@@ -26,6 +26,8 @@ type NodeDrain struct {
 	Node string `json:"node"`
 	// By is what CordonedKey says on it.
 	By string `json:"by"`
+	// Target of the refresh that the node is drained for.
+	Target string `json:"target"`
 	// Since is when the drain that is going on began. Zero: none is, since it has ended.
 	Since time.Time `json:"since,omitzero"`
 	// Failed: the drain did not end in time, so that the cordon is taken back until the next attempt.
