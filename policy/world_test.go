@@ -158,6 +158,10 @@ func (w *world) disturb(t *rapid.T) {
 		}
 	}
 	w.fleet.Paused = rapid.IntRange(0, 9).Draw(t, "paused") == 0
+	w.fleet.UnknownField = ""
+	if rapid.IntRange(0, 9).Draw(t, "unknownField") == 0 {
+		w.fleet.UnknownField = "unknown field spec.puased"
+	}
 	w.fleet.Cancelled = rapid.IntRange(0, 99).Draw(t, "cancelled") == 0
 	for name, m := range w.fleet.Members {
 		m.Ready = rapid.IntRange(0, 9).Draw(t, "ready "+name) > 0
@@ -184,7 +188,7 @@ func (w *world) judge(t *rapid.T, before policy.Fleet, d policy.Decision) {
 		if most := m.MaxConcurrentClusters; most > 0 && w.busy(c.Member) > most {
 			t.Fatalf("%s begins as one of %d in member %s, which allows %d", c.ID, w.busy(c.Member), c.Member, most)
 		}
-		if !m.Ready || before.Paused || before.Cancelled || before.Sticky != "" || old.Reason != "" {
+		if !m.Ready || before.Paused || before.UnknownField != "" || before.Cancelled || before.Sticky != "" || old.Reason != "" {
 			t.Fatalf("%s begins though it must not", c.ID)
 		}
 		for _, earlier := range before.Clusters {
