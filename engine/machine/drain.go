@@ -74,7 +74,7 @@ func (o Observation) drain(now time.Time, a protocol.Attempt) (Step, bool) {
 	case d != nil && d.Node != o.NodeName:
 		return o.uncordon(wait(DrainGoesOn), now), true // another node than the one that was cordoned
 	case d == nil || d.Since.IsZero():
-		return o.beginDrain(now), true
+		return o.beginDrain(now, a), true
 	case o.Drain.Drained == nil && now.Before(o.Drain.NextLook):
 		return waitUntil(DrainGoesOn, o.Drain.NextLook), true
 	case o.Drain.Drained == nil:
@@ -93,13 +93,16 @@ func (o Observation) drain(now time.Time, a protocol.Attempt) (Step, bool) {
 }
 
 // beginDrain records what is about to be cordoned, so that whoever comes after a crash takes it back.
-func (o Observation) beginDrain(now time.Time) Step {
+func (o Observation) beginDrain(now time.Time, a protocol.Attempt) Step {
 	d := protocol.NodeDrain{Node: o.NodeName, By: o.Drain.By, Target: o.Marks.To, Since: now.UTC()}
 	if o.Drain.Record != nil {
 		d.By = o.Drain.Record.By // what the Node carries, if it was cordoned before
 	}
 	s := write(member.Patch{protocol.DrainKey: d.Format()})
-	s.Events = []member.Event{member.Normal(protocol.EventDraining, "Draining node "+o.NodeName)}
+	a.Count++ // the attempt that is about to begin
+	began := member.Normal(protocol.EventDraining, "Draining node "+o.NodeName)
+	began.Action = attemptAction(a)
+	s.Events = []member.Event{began}
 	return s
 }
 
