@@ -38,12 +38,29 @@ func (e *engines) Engage(ctx context.Context, name multicluster.ClusterName, cl 
 		return nil
 	}
 	go wait.UntilWithContext(ctx, func(ctx context.Context) {
-		err := engine.Host(ctx, cl, engine.Options{
-			Kinds: m.Kinds, LeaseNamespace: e.namespace, Identity: "hub-" + e.hubID, MayWrite: e.mayWrite,
-		})
+		prefix, err := e.members.KeyPrefix(ctx, name, "")
+		if err != nil {
+			return // the member is disengaged
+		}
+		err = e.host(ctx, m, cl, prefix)
 		if err != nil && ctx.Err() == nil {
 			log.FromContext(ctx).Error(err, "the hosted engine ended; it is started again", "member", name)
 		}
 	}, 5*time.Second)
 	return nil
+}
+
+// host hosts an engine for as long as the member's keys have a prefix.
+func (e *engines) host(ctx context.Context, m member.Member, cl cluster.Cluster, prefix string) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		if other, err := e.members.KeyPrefix(ctx, m.Name, prefix); err == nil {
+			log.FromContext(ctx).Info("the engine is hosted anew with other keys", "member", m.Name, "prefix", other)
+			stop()
+		}
+	}()
+	return engine.Host(ctx, cl, engine.Options{
+		Kinds: m.Kinds, LeaseNamespace: e.namespace, Identity: "hub-" + e.hubID, MayWrite: e.mayWrite, KeyPrefix: prefix,
+	})
 }

@@ -47,9 +47,12 @@ func Accepted(mc *fleetv1.ManagementCluster) bool {
 	return len(mc.Spec.Unknown) == 0 && meta.IsStatusConditionTrue(mc.Status.Conditions, fleetv1.ReadyCondition)
 }
 
+// PerMachine reports whether the hub grants machines one by one in a member, to the controllers that are there.
+func PerMachine(mc *fleetv1.ManagementCluster) bool { return mc.Spec.Engine == fleetv1.EngineProvider }
+
 // KeysOf are the annotation keys in use in a member.
 func KeysOf(mc *fleetv1.ManagementCluster) protocol.Keys {
-	if mc.Status.Engine != nil && mc.Status.Engine.KeyPrefix != "" {
+	if mc.Status.Engine != nil && !PerMachine(mc) && mc.Status.Engine.KeyPrefix != "" {
 		return protocol.KeysFor(mc.Status.Engine.KeyPrefix)
 	}
 	return protocol.KeysFor(protocol.ProviderPrefix)

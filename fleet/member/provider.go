@@ -91,6 +91,9 @@ type Provider struct {
 	members map[multicluster.ClusterName]*entry
 	health  map[multicluster.ClusterName]Health
 	indexes []index
+	// prefixes of the keys in use, where they are known; found is closed and replaced when one of them changes.
+	prefixes map[multicluster.ClusterName]string
+	found    chan struct{}
 }
 
 type index struct {
@@ -111,6 +114,9 @@ func NewProvider(opts Options) *Provider {
 		started: make(chan struct{}),
 		members: map[multicluster.ClusterName]*entry{},
 		health:  map[multicluster.ClusterName]Health{},
+
+		prefixes: map[multicluster.ClusterName]string{},
+		found:    make(chan struct{}),
 	}
 }
 
@@ -173,6 +179,7 @@ func (p *Provider) Disconnect(name multicluster.ClusterName) {
 	e := p.members[name]
 	delete(p.members, name)
 	delete(p.health, name)
+	delete(p.prefixes, name)
 	p.mu.Unlock()
 	if e != nil {
 		e.cancel()

@@ -71,7 +71,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 // find connects to the member and looks at it. What is wrong with the member, its Secret or its registration is part
 // of the findings; an error is one of the hub.
 func (r *Reconciler) find(ctx context.Context, name multicluster.ClusterName, mc *fleetv1.ManagementCluster) (findings, error) {
-	f := findings{pinned: mc.Status.ClusterID, unknown: mc.Spec.WhyUnknown()}
+	f := findings{pinned: mc.Status.ClusterID, engine: mc.Spec.Engine, unknown: mc.Spec.WhyUnknown()}
 	if f.unknown != "" {
 		f.health = r.Provider.Probe(ctx, name) // as it was connected before the field was written, if it was
 		return f, nil
@@ -138,6 +138,9 @@ func (r *Reconciler) look(ctx context.Context, name multicluster.ClusterName, mc
 			return nil
 		}
 		f.provider = f.provider || renewed(l.Items, r.Clock.Now())
+	}
+	if !f.changed() {
+		r.Provider.answers(name, f.keyPrefix())
 	}
 	return r.count(ctx, m, mc, f)
 }

@@ -121,10 +121,6 @@ func TestAMemberThatIsWell(t *testing.T) {
 var sameInstant = cmp.Comparer(func(a, b metav1.Time) bool { return a.Equal(&b) })
 
 func TestConditionsSayTheFirstThingToMend(t *testing.T) {
-	recently, longAgo := now.Add(-50*time.Second), now.Add(-time.Minute)
-	lease := func(at time.Time) func(*server) {
-		return func(s *server) { s.renewed = at.UTC().Format(metav1.RFC3339Micro) }
-	}
 	cases := map[string]struct {
 		kubeconfig func(*testing.T) string
 		want       map[string]string
@@ -154,13 +150,6 @@ func TestConditionsSayTheFirstThingToMend(t *testing.T) {
 			func(t *testing.T) string { return leadsTo(serve(t, func(s *server) { s.withoutAPI = true })) },
 			conditions("False NotAManagementCluster", "True Reachable", "True Authorized", "False NotAManagementCluster"),
 			"Cluster",
-		},
-		"another provider is at work there": {
-			func(t *testing.T) string { return leadsTo(serve(t, lease(recently))) },
-			conditions("False ProviderPresent", "True Reachable", "True Authorized", "True Installed"), "not supported yet",
-		},
-		"another provider was at work there": {
-			func(t *testing.T) string { return leadsTo(serve(t, lease(longAgo))) }, well, "",
 		},
 	}
 	for name, c := range cases {

@@ -30,10 +30,21 @@ type findings struct {
 	// duplicateOf is an older ManagementCluster of the same member.
 	duplicateOf string
 	// provider: controllers that are not ours answer the protocol there.
-	provider           bool
+	provider bool
+	// engine that is to carry out upgrades there.
+	engine             fleetv1.Engine
 	served             []string
 	clusters, machines int32
 	expires            time.Time
+}
+
+// keyPrefix of the annotations that are used there: where the controllers of a provider answer theirs, an engine of ours
+// has its own, so that exactly one side acts.
+func (f findings) keyPrefix() string {
+	if f.provider && (f.engine == fleetv1.EngineAgent || f.engine == fleetv1.EngineHub) {
+		return protocol.OwnPrefix
+	}
+	return protocol.ProviderPrefix
 }
 
 // changed reports whether another cluster answers than the one that was registered.
@@ -60,7 +71,7 @@ func report(s *fleetv1.ManagementClusterStatus, generation int64, f findings, no
 		return
 	}
 	s.ServerVersion, s.ClusterAPIVersions = f.health.ServerVersion, f.served
-	s.Engine = &fleetv1.EngineStatus{ProviderPresent: f.provider, KeyPrefix: protocol.ProviderPrefix}
+	s.Engine = &fleetv1.EngineStatus{ProviderPresent: f.provider, KeyPrefix: f.keyPrefix()}
 	if s.ClusterID == "" {
 		s.ClusterID = f.clusterID
 	}
@@ -137,10 +148,6 @@ func ready(f findings) condition {
 	case f.duplicateOf != "":
 		c.reason = fleetv1.DuplicateReason
 		c.message = "ManagementCluster " + f.duplicateOf + " is the same member and looks at the same namespaces"
-	case f.provider:
-		c.reason = fleetv1.ProviderPresentReason
-		c.message = "the controllers of another provider answer the annotations there (their Lease was renewed within " +
-			"a minute); running beside them is not supported yet"
 	default:
 		return c
 	}

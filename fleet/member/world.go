@@ -35,8 +35,17 @@ type Placed[T any] struct {
 // Read reads a workload cluster from the member's cache. A cluster of another UID is absent (law 1); absence is
 // confirmed past the cache, which may be younger than the cluster.
 func Read(ctx context.Context, m Member, key types.NamespacedName, uid types.UID) (World, error) {
+	return read(ctx, m, m.Cluster.GetClient(), key, uid)
+}
+
+// ReadLive reads a workload cluster past the cache, as what is about to be done to it is checked once more.
+func ReadLive(ctx context.Context, m Member, key types.NamespacedName, uid types.UID) (World, error) {
+	return read(ctx, m, m.Cluster.GetAPIReader(), key, uid)
+}
+
+func read(ctx context.Context, m Member, from client.Reader, key types.NamespacedName, uid types.UID) (World, error) {
 	object := capi.Object(m.Kinds.Cluster)
-	err := m.Cluster.GetClient().Get(ctx, key, object)
+	err := from.Get(ctx, key, object)
 	if apierrors.IsNotFound(err) || (err == nil && object.GetUID() != uid) {
 		err = m.Cluster.GetAPIReader().Get(ctx, key, object)
 	}
@@ -49,20 +58,20 @@ func Read(ctx context.Context, m Member, key types.NamespacedName, uid types.UID
 		return World{}, nil
 	}
 	w := World{Present: true, Cluster: capi.ParseCluster(object)}
-	if err := w.readControlPlane(ctx, m); err != nil {
+	if err := w.readControlPlane(ctx, m, from); err != nil {
 		return World{}, err
 	}
-	return w, w.readWorkers(ctx, m)
+	return w, w.readWorkers(ctx, m, from)
 }
 
-func (w *World) readControlPlane(ctx context.Context, m Member) error {
+func (w *World) readControlPlane(ctx context.Context, m Member, from client.Reader) error {
 	gvk, supported := m.Kinds.ControlPlane(w.Cluster.ControlPlaneRef)
 	if !supported {
 		return nil
 	}
 	object := capi.Object(gvk)
 	key := types.NamespacedName{Namespace: w.Cluster.Namespace, Name: w.Cluster.ControlPlaneRef.Name}
-	err := m.Cluster.GetClient().Get(ctx, key, object)
+	err := from.Get(ctx, key, object)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -74,13 +83,13 @@ func (w *World) readControlPlane(ctx context.Context, m Member) error {
 	return nil
 }
 
-func (w *World) readWorkers(ctx context.Context, m Member) error {
+func (w *World) readWorkers(ctx context.Context, m Member, from client.Reader) error {
 	mine := []client.ListOption{
 		client.InNamespace(w.Cluster.Namespace),
 		client.MatchingLabels{capi.ClusterNameLabel: w.Cluster.Name},
 	}
 	pools := capi.List(m.Kinds.MachineDeployment)
-	if err := m.Cluster.GetClient().List(ctx, pools, mine...); err != nil {
+	if err := from.List(ctx, pools, mine...); err != nil {
 		return fmt.Errorf("listing the pools of cluster %s: %w", w.Cluster.Key(), err)
 	}
 	for i := range pools.Items {
@@ -89,7 +98,7 @@ func (w *World) readWorkers(ctx context.Context, m Member) error {
 		})
 	}
 	machines := capi.List(m.Kinds.Machine)
-	if err := m.Cluster.GetClient().List(ctx, machines, mine...); err != nil {
+	if err := from.List(ctx, machines, mine...); err != nil {
 		return fmt.Errorf("listing the machines of cluster %s: %w", w.Cluster.Key(), err)
 	}
 	for i := range machines.Items {

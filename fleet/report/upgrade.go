@@ -8,6 +8,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -22,7 +23,9 @@ import (
 // Look is one look at a cluster and what was decided on it.
 type Look struct {
 	Owners []cluster.Owner
-	Step   cluster.Step
+	// Standing are the owners as the controllers of a provider see them; empty where there are none.
+	Standing []cluster.Standing
+	Step     cluster.Step
 	// Claimed: the claim on the cluster is this upgrade's.
 	Claimed bool
 	// States is the protocol's state of each machine, by name.
@@ -101,15 +104,18 @@ func progress(s *fleetv1.ClusterUpgradeStatus, l Look, at metav1.Time) {
 	if l.Step.Action == cluster.GrantOwner {
 		granted[l.Step.Owner] = &at
 	}
+	previous := retired(s.Owners, l)
 	s.Owners, s.Machines = nil, nil
 	var done []fleetv1.MachineProgress
 	for _, o := range l.Owners {
 		p := fleetv1.OwnerProgress{
 			Kind: o.Kind, Name: o.Name, Role: fleetv1.OwnerRole(o.Role), Total: int32(len(o.Machines)),
-			GrantedAt: granted[o.ID()],
+			GrantedAt: granted[o.ID()], PreviousRelease: previous[o.ID()].PreviousRelease,
 		}
+		delete(previous, o.ID())
 		for _, m := range o.Machines {
 			row := machine(o, m, l.States[m.Name], before[m.Name], at)
+			remember(&row, l.Step.Records)
 			s.Attempts = max(s.Attempts, row.Attempts)
 			if m.Proven.Good() {
 				p.Done++
@@ -121,10 +127,14 @@ func progress(s *fleetv1.ClusterUpgradeStatus, l Look, at metav1.Time) {
 		p.Phase = ownerPhase(o, p)
 		s.Owners = append(s.Owners, p)
 	}
+	for _, id := range slices.Sorted(maps.Keys(previous)) {
+		s.Owners = append(s.Owners, previous[id]) // not to be upgraded, and retired all the same
+	}
 	if len(done) > proven {
 		s.LastProgressAt = &at
 	}
 	s.Machines = append(s.Machines, done...)
+	slices.SortStableFunc(s.Machines, func(a, b fleetv1.MachineProgress) int { return rank(a) - rank(b) })
 	s.Machines = s.Machines[:min(len(s.Machines), fleetv1.MaxMachines)]
 }
 

@@ -25,6 +25,8 @@ type Reach struct {
 	Message string
 	// Access: the hub may write there.
 	Access bool
+	// PerMachine: machines are granted one by one there. ProviderPresent: the controllers of a provider answer.
+	PerMachine, ProviderPresent bool
 }
 
 // scene is one look at a cluster: what the decision sees, and the objects as they were seen, for the writes.
@@ -33,11 +35,30 @@ type scene struct {
 	world       member.World
 	owners      []drive.Owner
 	machines    map[string]capi.Machine
+	reach       Reach
+}
+
+// patience is how soon to look again after a write met an object that had changed.
+func (s *scene) patience() time.Duration {
+	if s.reach.PerMachine {
+		return soon
+	}
+	return again
+}
+
+// previous is the release that was taken off an owner.
+func (s *scene) previous(id string) string {
+	for _, standing := range s.observation.Standing {
+		if standing.ID == id {
+			return standing.Previous
+		}
+	}
+	return ""
 }
 
 // observe turns a ClusterUpgrade and what its member shows into the values of a decision.
 func observe(cu *fleetv1.ClusterUpgrade, reach Reach, w member.World, d drive.Member) scene {
-	s := scene{world: w, machines: map[string]capi.Machine{}}
+	s := scene{world: w, machines: map[string]capi.Machine{}, reach: reach}
 	s.observation = cluster.Observation{
 		Intent:                  policy.Intent(cu.Spec.Intent),
 		NotAfter:                instant(cu.Spec.NotAfter),
@@ -56,6 +77,8 @@ func observe(cu *fleetv1.ClusterUpgrade, reach Reach, w member.World, d drive.Me
 		Present:                 w.Present,
 		Deleting:                w.Cluster.Deleting,
 		Paused:                  w.Cluster.IsPaused(),
+		PerMachine:              reach.PerMachine,
+		ProviderPresent:         reach.ProviderPresent,
 	}
 	if !w.Present {
 		return s
@@ -65,10 +88,20 @@ func observe(cu *fleetv1.ClusterUpgrade, reach Reach, w member.World, d drive.Me
 	if until, err := protocol.ParseStartBefore(w.Cluster.Annotations[protocol.StartBeforeKey]); err == nil {
 		s.observation.StartBefore = until
 	}
+	if reach.PerMachine {
+		s.observation.Limits = limits(cu)
+	}
 	for _, o := range owners(cu, w) {
 		s.addOwner(o, planFor(cu, o), d)
 		last := &s.observation.Owners[len(s.observation.Owners)-1]
 		last.GrantedAt, last.MovedAt = moved(cu, o)
+	}
+	s.observation.Foreign = s.foreign(d)
+	if reach.PerMachine || reach.ProviderPresent {
+		s.observation.Standing = standings(cu, w)
+	}
+	if reach.PerMachine {
+		s.remember(cu, d)
 	}
 	return s
 }
@@ -249,25 +282,31 @@ func instant(t *metav1.Time) time.Time {
 	return t.Time
 }
 
-// owner finds an owner by its ID ("Kind/Name").
+// owner finds an owner of the cluster, planned or not, by its ID ("Kind/Name").
 func (s *scene) owner(id string) (drive.Owner, bool) {
 	for _, o := range s.owners {
 		if o.Kind+"/"+o.Name == id {
 			return o, true
 		}
 	}
+	for _, cp := range s.world.ControlPlanes {
+		if cp.GVK.Kind+"/"+cp.Object.Name == id {
+			return drive.Owner{Meta: cp.Object.Meta, GVK: cp.GVK}, true
+		}
+	}
+	for _, pool := range s.world.Pools {
+		if pool.GVK.Kind+"/"+pool.Object.Name == id {
+			return drive.Owner{Meta: pool.Object.Meta, GVK: pool.GVK}, true
+		}
+	}
 	return drive.Owner{}, false
 }
 
-// idle are the machines that are not being refreshed: only these may be settled.
-func (s *scene) idle(d drive.Member) []capi.Machine {
-	var idle []capi.Machine
-	for _, o := range s.observation.Owners {
-		for _, m := range o.Machines {
-			if !m.InFlight && d.HasLeftovers(s.machines[m.Name]) {
-				idle = append(idle, s.machines[m.Name])
-			}
-		}
+// named are machines by name.
+func (s *scene) named(names []string) []capi.Machine {
+	machines := make([]capi.Machine, 0, len(names))
+	for _, name := range names {
+		machines = append(machines, s.machines[name])
 	}
-	return idle
+	return machines
 }

@@ -343,8 +343,12 @@ func TestOnlyIdleMachinesAreCleanedUp(t *testing.T) {
 		healthy("md-3", "md", "v1.33.4", map[string]string{keys.To: target}),
 	), ours)
 	var names []string
-	for _, m := range s.idle(ours) {
-		names = append(names, m.Name)
+	for _, o := range s.observation.Owners {
+		for _, m := range o.Machines {
+			if m.Leftovers && !m.InFlight {
+				names = append(names, m.Name)
+			}
+		}
 	}
 	if diff := cmp.Diff([]string{"cp-1", "md-3"}, names); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -48,6 +48,9 @@ type Reconciler struct {
 	Pace *pace.Pace[types.UID]
 }
 
+// soon is how soon to look once more where a provider may send a request again within milliseconds.
+const soon = 20 * time.Millisecond
+
 // again is how soon to look once more after a write met an object that had changed, or changed nothing that would wake
 // us.
 const again = 500 * time.Millisecond
@@ -70,22 +73,53 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	}
 	// The intent is on the hub already; what is about to be done is reported first, so that a crash in between is
 	// visible and the step is taken again.
-	if wait := r.Pace.Wait(cu.UID); wait > 0 && minor(cu, l.Step) {
+	if wait := r.Pace.Wait(cu.UID); wait > 0 && minor(cu, l.Step, r.Clock.Now()) {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
+	decided := cu.DeepCopy()
 	err = r.write(ctx, cu, l)
 	if apierrors.IsConflict(err) {
-		return reconcile.Result{RequeueAfter: again}, nil // the cache is behind our own last write
+		return reconcile.Result{RequeueAfter: s.patience()}, nil // the cache is behind our own last write
 	}
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	if l.Step.Action == cluster.GrantMachine || l.Step.Action == cluster.FollowMachine {
+		if s, err = r.again(ctx, decided, l.Step, s, d); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
 	return r.act(ctx, l.Step, s, d)
 }
 
-// minor: nothing is to be done and the phase stays, so that only details of a status change, which can wait a moment.
-func minor(cu *fleetv1.ClusterUpgrade, step cluster.Step) bool {
-	return step.Action == cluster.None && fleetv1.UpgradePhase(step.Phase) == cu.Status.Phase
+// minor: nothing is to be done and the phase stays, so that only details of a status change, which can wait a moment. What
+// is to be remembered of machines cannot.
+func minor(cu *fleetv1.ClusterUpgrade, step cluster.Step, now time.Time) bool {
+	atOnce := !step.Recheck.IsZero() && !step.Recheck.After(now)
+	return step.Action == cluster.None && fleetv1.UpgradePhase(step.Phase) == cu.Status.Phase && !atOnce
+}
+
+// again checks a machine's grant once more against the member read past the cache: a permission that has ended, and
+// another machine that somebody has asked meanwhile, are seen. The scene that comes back has no machines where the grant
+// no longer stands, so that nothing is written.
+func (r *Reconciler) again(
+	ctx context.Context, cu *fleetv1.ClusterUpgrade, step cluster.Step, s scene, d drive.Member,
+) (scene, error) {
+	m, engaged := r.Members.Member(member.Name(cu.Namespace, cu.Spec.ManagementCluster))
+	if !engaged {
+		return scene{}, nil
+	}
+	at := types.NamespacedName{Namespace: cu.Spec.Cluster.Namespace, Name: cu.Spec.Cluster.Name}
+	w, err := member.ReadLive(ctx, m, at, cu.Spec.Cluster.UID)
+	if err != nil {
+		return scene{}, err
+	}
+	live := observe(cu, s.reach, w, d)
+	if still := cluster.Next(live.observation, r.Clock.Now()); still.Action != step.Action || still.Machine != step.Machine {
+		log.FromContext(ctx).Info("the grant no longer stands", "step", step.String(), "now", still.String())
+		return scene{reach: s.reach}, nil
+	}
+	return live, nil
 }
 
 // look reads the member and decides.
@@ -98,6 +132,8 @@ func (r *Reconciler) look(ctx context.Context, cu *fleetv1.ClusterUpgrade) (repo
 	name := member.Name(cu.Namespace, cu.Spec.ManagementCluster)
 	m, engaged := r.Members.Member(name)
 	reach := reachOf(mc, engaged, r.Members.Health(name))
+	reach.PerMachine = member.PerMachine(mc)
+	reach.ProviderPresent = mc.Status.Engine != nil && mc.Status.Engine.ProviderPresent
 	d := drive.Member{MayWrite: r.MayWrite, Keys: member.KeysOf(mc), Holder: drive.Holder{
 		Hub: r.HubID, UID: cu.UID, Rollout: types.NamespacedName{Namespace: cu.Namespace, Name: cu.Spec.Rollout.Name},
 	}}
@@ -107,13 +143,16 @@ func (r *Reconciler) look(ctx context.Context, cu *fleetv1.ClusterUpgrade) (repo
 		var err error
 		at := types.NamespacedName{Namespace: cu.Spec.Cluster.Namespace, Name: cu.Spec.Cluster.Name}
 		if w, err = member.Read(ctx, m, at, cu.Spec.Cluster.UID); err != nil {
-			reach = Reach{Message: err.Error(), Access: reach.Access}
+			reach.Ready, reach.Message = false, err.Error()
 		}
 	}
 	s := observe(cu, reach, w, d)
+	if reach.PerMachine && reach.Ready {
+		s.listen(ctx, d)
+	}
 	step := cluster.Next(s.observation, r.Clock.Now())
 	l := report.Look{
-		Owners: s.observation.Owners, Step: step, Seen: reach.Ready && w.Present, States: map[string]string{},
+		Owners: s.observation.Owners, Standing: s.observation.Standing, Step: step, Seen: reach.Ready && w.Present, States: map[string]string{},
 		Claimed: s.observation.Claim.State == cluster.ClaimOurs || (cu.Status.Claimed && !reach.Ready),
 	}
 	for name, machine := range s.machines {
@@ -131,6 +170,8 @@ func reachOf(mc *fleetv1.ManagementCluster, engaged bool, h member.Health) Reach
 		reach.Message = "its ManagementCluster does not exist"
 	case ready == nil:
 		reach.Message = "its ManagementCluster has not been looked at yet"
+	case mc.Status.ObservedGeneration != mc.Generation:
+		reach.Message = "its ManagementCluster has not been looked at since it was changed"
 	case !member.Accepted(mc):
 		reach.Message = fmt.Sprintf("management cluster %s: %s: %s", mc.Name, ready.Reason, ready.Message)
 	case !engaged || h.State != member.Ready:
@@ -172,7 +213,10 @@ func (r *Reconciler) act(ctx context.Context, step cluster.Step, s scene, d driv
 	}
 	log.FromContext(ctx).Info("acting", "step", step.String(), "message", step.Message)
 	err := carryOut(ctx, step, s, d, now)
-	if err == nil || errors.Is(err, drive.ErrStale) || errors.Is(err, drive.ErrClaimLost) {
+	switch {
+	case errors.Is(err, drive.ErrStale):
+		return reconcile.Result{RequeueAfter: s.patience()}, nil
+	case err == nil, errors.Is(err, drive.ErrClaimLost):
 		return reconcile.Result{RequeueAfter: again}, nil
 	}
 	return reconcile.Result{}, fmt.Errorf("%s: %w", step.Action, err)
@@ -197,9 +241,39 @@ func carryOut(ctx context.Context, step cluster.Step, s scene, d drive.Member, n
 		}
 		return d.Withdraw(ctx, seen, o)
 	case cluster.Settle:
-		return d.Settle(ctx, seen, s.owners, s.idle(d))
+		return d.Settle(ctx, seen, s.owners, s.named(step.Leftovers))
 	case cluster.ReleaseClaim:
 		return d.ReleaseClaim(ctx, seen)
+	}
+	return carryOutBeside(ctx, step, s, d)
+}
+
+// carryOutBeside is what is done beside a provider, or through it.
+func carryOutBeside(ctx context.Context, step cluster.Step, s scene, d drive.Member) error {
+	seen := s.world.Cluster
+	o, found := s.owner(step.Owner)
+	if !found {
+		return drive.ErrStale
+	}
+	switch step.Action {
+	case cluster.RetireOwner:
+		return d.Retire(ctx, seen, o)
+	case cluster.ReturnRelease:
+		return d.ReturnRelease(ctx, seen, o, s.previous(step.Owner))
+	}
+	m, found := s.machines[step.Machine]
+	if !found {
+		return drive.ErrStale
+	}
+	switch step.Action {
+	case cluster.GrantMachine:
+		return d.GrantMachine(ctx, seen, m, o.Target)
+	case cluster.FollowMachine:
+		return d.FollowMachine(ctx, seen, m, o.Target)
+	case cluster.RevokeMachine, cluster.ClearMachine:
+		return d.RevokeMachine(ctx, seen, m, step.Action == cluster.ClearMachine)
+	case cluster.RecordRelease:
+		return d.RecordRelease(ctx, seen, m, o.Target)
 	}
 	return fmt.Errorf("unknown action %q", step.Action)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/windlass-dev/windlass/policy"
+	"github.com/windlass-dev/windlass/policy/version"
 )
 
 // handOut is the next step for an owner whose machines are granted one by one.
@@ -72,21 +73,25 @@ func (l look) ask(current Owner, m Machine) Step {
 
 // unfit is what speaks against beginning a machine now: order, quorum and health are the hub's (faults 5, 9b, 15, 16).
 func (l look) unfit(current Owner, m Machine) (Step, bool) {
-	again := l.trails[m.Name].stage != untouched
-	rolled, replaced := find(current.Machines, func(m Machine) bool { return m.Deleting })
+	r := l.trails[m.Name].record
+	again := r.Attempts > 0 || r.Failures > 0
 	foreign, strangers := l.strangers()
+	rolling := l.rolling()
 	switch {
 	case strangers:
 		return l.hold(policy.ReasonForeignUpgrade, "machine %s is being upgraded by somebody else", foreign), true
 	case !l.o.ProviderPresent:
 		return l.hold(policy.ReasonProviderAbsent, "no controllers of a provider renew their Lease there"), true
-	case replaced:
-		return l.hold(ReasonOwnerScaling, "machine %s of %s is being deleted; no other begins", rolled.Name, current.ID()), true
+	case rolling != "":
+		return l.hold(ReasonRolloutDetected, "%s; none is upgraded in place meanwhile", rolling), true
 	case len(current.Machines) != current.Replicas:
 		return l.hold(ReasonOwnerScaling, "%s has %d machines and should have %d", current.ID(), len(current.Machines),
 			current.Replicas), true
 	case m.Paused:
 		return l.hold(policy.ReasonOwnerPaused, "machine %s is paused", m.Name), true
+	case version.Newer(m.Kubelet, current.Version) && !current.fits(m):
+		return l.hold(policy.ReasonDowngrade, "machine %s runs %s, which %s would take back", m.Name, m.Kubelet,
+			current.Target), true
 	case current.alone() && !l.o.AllowSingleControlPlane:
 		return l.hold(policy.ReasonSingleControlPlane, "%s has one machine, and singleControlPlane is Refuse",
 			current.ID()), true
@@ -101,10 +106,23 @@ func (l look) unfit(current Owner, m Machine) (Step, bool) {
 		return l.hold(policy.ReasonClusterUnhealthy, "%s",
 			cmp.Or(current.Health.Message, current.ID()+" is not known to be healthy")), true
 	}
-	if len(l.atWork(current)) > 0 {
-		return Step{}, false // the ones at work may be away; the others were looked at
+	if slices.ContainsFunc(l.atWork(current), func(other Machine) bool { return other.Name != m.Name }) {
+		return Step{}, false // those at work may be away; the others were looked at
 	}
 	return l.unhealthy()
+}
+
+// rolling says why machines of the cluster are being replaced.
+func (l look) rolling() string {
+	for _, o := range l.o.Owners {
+		if o.Rolling != "" {
+			return o.Rolling
+		}
+		if m, found := find(o.Machines, func(m Machine) bool { return m.Deleting }); found {
+			return "machine " + m.Name + " of " + o.ID() + " is being deleted"
+		}
+	}
+	return ""
 }
 
 // strangers is a machine that somebody else upgrades.

@@ -161,6 +161,8 @@ type Owner struct {
 	Machines []Machine
 	// Health of the owner itself.
 	Health Verdict
+	// Rolling says why its machines are being replaced; empty: they are not. Of one whose machines are granted one by one.
+	Rolling string
 	// EngineError is what the engine says is wrong with it; empty: nothing.
 	EngineError string
 	// GrantedAt is when it was last granted; zero: StartedAt of the cluster is taken.

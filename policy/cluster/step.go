@@ -85,6 +85,8 @@ const (
 	ReasonProven = "Proven"
 	// ReasonOwnerArmed: an owner has a release that one of its machines lacks; it is taken off before anything else.
 	ReasonOwnerArmed = "OwnerArmed"
+	// ReasonRolloutDetected: machines of an owner are being replaced; none is upgraded in place meanwhile (case C114).
+	ReasonRolloutDetected = "RolloutDetected"
 	// ReasonMachineFailed: an attempt failed; its request is taken back.
 	ReasonMachineFailed = "MachineFailed"
 	// ReasonBackOff: a machine that failed waits for its next attempt.

@@ -374,6 +374,52 @@ type MachineProgress struct {
 	// endedAt is when it was proven or given up.
 	// +optional
 	EndedAt *metav1.Time `json:"endedAt,omitempty"`
+	// grant is what is remembered of a machine that the hub granted by itself, until it is proven.
+	// +optional
+	Grant *MachineGrant `json:"grant,omitempty"`
+}
+
+// MachineGrant is what the hub remembers of a machine that it granted by itself (engine: Provider). It is written before
+// what it tells of is done, so that a restart counts right.
+type MachineGrant struct {
+	// at is when the machine was last asked to upgrade.
+	// +required
+	At metav1.Time `json:"at"`
+	// from is the kubelet version before the first attempt.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	From string `json:"from,omitempty"`
+	// seen: the request was seen on the machine.
+	// +optional
+	Seen bool `json:"seen,omitempty"`
+	// changeIDs of snapd that were seen since the first request, the last 8.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MaxLength=256
+	ChangeIDs []string `json:"changeIDs,omitempty"`
+	// attempts that began since the first request, those whose id was never seen included.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Attempts int32 `json:"attempts,omitempty"`
+	// put is how many of them began since at.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Put int32 `json:"put,omitempty"`
+	// blindSince is when the request was taken back while no change id was visible.
+	// +optional
+	BlindSince *metav1.Time `json:"blindSince,omitempty"`
+	// failures since the first request.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Failures int32 `json:"failures,omitempty"`
+	// failedAt is when the request of at failed.
+	// +optional
+	FailedAt *metav1.Time `json:"failedAt,omitempty"`
+	// lastError is the last thing said about a failure.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	LastError string `json:"lastError,omitempty"`
 }
 
 // Path is how people write the cluster: <management cluster>/<namespace>/<name>.

@@ -50,8 +50,6 @@ const (
 	InstalledReason = "Installed"
 	// DuplicateReason: another ManagementCluster has the same cluster and overlapping namespaces; this one is inert.
 	DuplicateReason = "Duplicate"
-	// ProviderPresentReason: controllers of another provider answer the annotations there. Not supported yet.
-	ProviderPresentReason = "ProviderPresent"
 	// UnknownFieldReason: the spec has a field that is not known, misspelt perhaps. It is not acted on; the message names
 	// the field. Of a RolloutPolicy likewise.
 	UnknownFieldReason = "UnknownField"

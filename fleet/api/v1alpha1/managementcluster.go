@@ -15,7 +15,7 @@ const (
 	EngineAgent Engine = "Agent"
 	// EngineHub: the hub hosts the engine.
 	EngineHub Engine = "Hub"
-	// EngineProvider: the controllers that the management cluster already has. Not supported yet.
+	// EngineProvider: the controllers that the management cluster already has. The default.
 	EngineProvider Engine = "Provider"
 )
 
@@ -27,7 +27,7 @@ type Grant string
 const (
 	// GrantOwner hands out an owner: its engine orders the machines. Default for Agent and Hub.
 	GrantOwner Grant = "Owner"
-	// GrantMachine hands out one machine at a time. Not supported yet.
+	// GrantMachine hands out one machine at a time. Default for Provider.
 	GrantMachine Grant = "Machine"
 )
 
@@ -101,19 +101,21 @@ type SecretRef struct {
 
 // ManagementClusterSpec says how a member is reached and what may be done to it.
 //
-// +kubebuilder:validation:XValidation:rule=`has(self.engine) && self.engine != 'Provider'`,message="spec.engine: Provider, the default, is not supported yet; accepted: Agent, Hub",fieldPath=".engine"
-// +kubebuilder:validation:XValidation:rule=`!has(self.grant) || self.grant != 'Machine'`,message="spec.grant: Machine is not supported yet; accepted: Owner",fieldPath=".grant",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.grant) || self.grant != 'Owner' || self.engine != 'Provider'`,message="spec.grant: Owner is not supported yet where spec.engine is Provider; accepted: Machine",fieldPath=".grant",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.grant) || self.grant != 'Machine' || self.engine == 'Provider'`,message="spec.grant: Machine is for spec.engine Provider; accepted: Owner",fieldPath=".grant",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule=`!has(self.policiesFrom) || self.policiesFrom.from == 'Same'`,message="spec.policiesFrom.from: All and Selector are not supported yet; accepted: Same",fieldPath=".policiesFrom.from",reason=FieldValueForbidden
 type ManagementClusterSpec struct {
 	// kubeconfigSecretRef names the Secret, of the same namespace, whose key "value" or "kubeconfig" holds the kubeconfig.
 	// Exec and auth plugins are refused, proxy-url is honoured.
 	// +required
 	KubeconfigSecretRef SecretRef `json:"kubeconfigSecretRef"`
-	// engine says who carries out the upgrades: Agent (windlass-engine runs there) or Hub (hosted by the hub). Provider
-	// (controllers already there), the default of a later version, is not supported yet, so one of the others is given.
+	// engine says who carries out the upgrades: Provider (the default: controllers already there), Agent (windlass-engine
+	// runs there) or Hub (hosted by the hub).
 	// +optional
+	// +kubebuilder:default=Provider
 	Engine Engine `json:"engine,omitempty"`
-	// grant says how much is handed out at once: Owner (default for Agent and Hub). Machine is not supported yet.
+	// grant says how much is handed out at once: Machine (the default, and the only one, where engine is Provider) or Owner
+	// (the default, and the only one, where it is Agent or Hub).
 	// +optional
 	Grant Grant `json:"grant,omitempty"`
 	// access says what may be done: ReadOnly (default: inventory, plans, reports) or Upgrade.

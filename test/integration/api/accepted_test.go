@@ -61,6 +61,8 @@ upgrade:
 	Entry("durations as Go writes them", "RolloutPolicy", `upgrade: {machine: {timeout: 1h0m1.5s, backoff: 0s}}`),
 
 	Entry("the least management cluster", "ManagementCluster", ``),
+	Entry("one with the controllers that it has", "ManagementCluster", `{engine: Provider, grant: Machine}`),
+	Entry("one whose engine is not said", "ManagementCluster", `{engine: null, grant: Machine}`),
 	Entry("every setting of one", "ManagementCluster", `
 engine: Hub
 grant: Owner
@@ -75,6 +77,12 @@ var _ = Describe("what is left out", func() {
 		mc := object("ManagementCluster", leastManagementCluster, ``)
 		Expect(try(ctx, strict, mc)).To(Succeed())
 		Expect(mc.Object["spec"]).To(HaveKeyWithValue("access", "ReadOnly"))
+	})
+
+	It("takes the controllers that a management cluster has", func(ctx SpecContext) {
+		mc := object("ManagementCluster", leastManagementCluster, `engine: null`)
+		Expect(try(ctx, strict, mc)).To(Succeed())
+		Expect(mc.Object["spec"]).To(HaveKeyWithValue("engine", "Provider"))
 	})
 
 	It("is left out of a policy that the API server stores, so that Git and hub see the same", func(ctx SpecContext) {
