@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/windlass-dev/windlass/engine/capi"
+	"github.com/windlass-dev/windlass/engine/k8sd"
 	"github.com/windlass-dev/windlass/engine/protocol"
 )
 
@@ -147,23 +148,14 @@ func (p *prefix) watch(ctx context.Context) error {
 	}
 }
 
-// change ends all writes under this prefix.
+// change ends the work under this prefix.
 func (p *prefix) change() error {
 	p.once.Do(func() { close(p.changed) })
-	return p.MayWrite()
+	return fmt.Errorf("annotations %s… are answered no longer: %w", p.is, ErrProviderChanged)
 }
 
-// MayWrite refuses once the prefix must be the other one.
-func (p *prefix) MayWrite() error {
-	select {
-	case <-p.changed:
-		return fmt.Errorf("annotations %s are not answered any more: %w", p.is, ErrProviderChanged)
-	default:
-		return nil
-	}
-}
-
-// mayRefresh looks once more before a node is asked for a refresh: of those who answer the same keys, one may.
+// mayRefresh looks once more before a node is asked for a refresh: of those who answer the same keys, one may. That they
+// do now is an error of no class: the machine is theirs, with nothing written on it that they would read as a failure.
 func (p *prefix) mayRefresh(ctx context.Context) error {
 	if p.fixed || p.is == protocol.OwnPrefix {
 		return nil
@@ -171,7 +163,7 @@ func (p *prefix) mayRefresh(ctx context.Context) error {
 	provided, err := p.provided(ctx)
 	switch {
 	case err != nil:
-		return err
+		return &k8sd.Error{Class: k8sd.NotSent, Err: err}
 	case provided:
 		return p.change()
 	}

@@ -53,12 +53,17 @@ type beside struct {
 type countedNodes struct {
 	mu        sync.Mutex
 	refreshes int
+	// answer, where there is one, is waited for before a refresh is answered.
+	answer chan struct{}
 }
 
 func (n *countedNodes) Refresh(context.Context, k8sd.Node, protocol.Target) (string, error) {
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	n.refreshes++
+	n.mu.Unlock()
+	if n.answer != nil {
+		<-n.answer
+	}
 	return "1", nil
 }
 
@@ -204,6 +209,22 @@ func TestHostFindsOutWhichKeysItMayAnswer(t *testing.T) {
 		b.Expect(b.nodes.count()).To(BeZero())
 		b.Expect(b.marks(keys)).To(Equal(protocol.Marks{To: target, HasTo: true}), "no failure is recorded under their keys")
 	})
+	b.scene("controllers come while a refresh is being sent: its change is recorded, for them to follow", func(b *beside) {
+		b.nodes.answer = make(chan struct{})
+		b.host()
+		b.ask(keys)
+		b.Eventually(b.nodes.count, patient, often).Should(Equal(1))
+		b.renew(provider[0], b.clock.Now().Add(time.Hour))
+		b.Eventually(b.clock.HasWaiters, patient, often).Should(BeTrue())
+		b.clock.Step(31 * time.Second)
+		b.Eventually(b.clock.HasWaiters, patient, often).Should(BeFalse(), "nobody looks for controllers any more")
+		for range 2 { // by the clock that was stepped, the engine's lease is old until it is renewed
+			b.renewal()
+		}
+		close(b.nodes.answer)
+		b.Expect(<-b.ended).To(MatchError(engine.ErrProviderChanged))
+		b.Expect(b.marks(keys).ChangeID).To(Equal("1"))
+	})
 	b.scene("controllers go", func(b *beside) {
 		b.renew(provider[0], b.clock.Now())
 		b.host()
@@ -224,6 +245,18 @@ func TestHostFindsOutWhichKeysItMayAnswer(t *testing.T) {
 		b.forget(b.kinds.Machine, "eu-a-0")
 		b.Expect(b.passes()).To(MatchError(engine.ErrProviderChanged))
 	})
+}
+
+// renewal waits until the engine's lease has been renewed.
+func (b *beside) renewal() {
+	b.Helper()
+	lease := func() string {
+		l := &coordinationv1.Lease{}
+		key := types.NamespacedName{Namespace: engine.DefaultLeaseNamespace, Name: engine.LeaseName}
+		b.Expect(b.member.Client.Get(b.Context(), key, l)).To(Succeed())
+		return l.ResourceVersion
+	}
+	b.Eventually(lease, patient, often).ShouldNot(Equal(lease()))
 }
 
 // ends stops the engine.

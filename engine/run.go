@@ -44,7 +44,6 @@ func run(ctx context.Context, cl cluster.Cluster, kinds capi.Kinds, opts Options
 	if err != nil {
 		return err
 	}
-	opts = opts.gatedBy(keys.MayWrite)
 	m := member.Member{
 		Cache: cl.GetCache(), Live: cl.GetAPIReader(), Writer: member.Gate(cl.GetClient(), opts.MayWrite),
 		Events: cl.GetEventRecorder(eventSource), Kinds: kinds, Keys: protocol.KeysFor(keys.is), Clock: opts.Clock,
@@ -124,11 +123,10 @@ type gatedK8sd struct {
 }
 
 func (g gatedK8sd) Refresh(ctx context.Context, n k8sd.Node, t protocol.Target) (string, error) {
-	err := g.still(ctx)
-	if err == nil {
-		err = g.may()
+	if err := g.still(ctx); err != nil {
+		return "", err
 	}
-	if err != nil {
+	if err := g.may(); err != nil {
 		return "", &k8sd.Error{Class: k8sd.NotSent, Err: err}
 	}
 	return g.K8sd.Refresh(ctx, n, t)
