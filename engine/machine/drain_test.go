@@ -7,11 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"pgregory.net/rapid"
 
 	"github.com/windlass-dev/windlass/engine/k8sd"
 	"github.com/windlass-dev/windlass/engine/machine"
@@ -447,4 +450,56 @@ func TestNextNeverSendsToANodeThatIsNotEmpty(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Whatever happens around a machine: nothing is sent to a node that is not cordoned and empty, a person's cordon is never
+// lifted, and once nobody asks any more the node is free and nothing is left on the machine.
+func TestWhateverHappensANodeIsFreeInTheEnd(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		w, d := newDrained(t, blocked)
+		careful := w.node.refreshes[0]
+		sends := func() (string, error) {
+			if strings.Contains(w.machine().GetAnnotations()[protocol.PlanKey], "drain") {
+				return careful()
+			}
+			return "1", nil
+		}
+		w.node.refreshes = []func() (string, error){sends}
+		happens := map[string]func(){
+			"pods go":        func() { d.pods = [][]machine.Left{none} },
+			"pods stay":      func() { d.pods = [][]machine.Left{blocked} },
+			"node away":      func() { d.err, d.freeErr = errors.New("x"), errors.New("x") },
+			"node back":      func() { d.err, d.freeErr = nil, nil },
+			"restart":        w.restart,
+			"withdrawn":      func() { w.annotate(nil, keys.To, protocol.PlanKey) },
+			"asked":          func() { w.annotate(map[string]string{keys.To: target, protocol.PlanKey: drainPlan}) },
+			"another target": func() { w.annotate(map[string]string{keys.To: "revision=640"}) },
+			"no drain":       func() { w.annotate(map[string]string{protocol.PlanKey: plan}) },
+			"sick":           func() { w.healthy(false) },
+			"well":           func() { w.healthy(true) },
+			"changes fail":   func() { w.node.statuses = says(failed) },
+			"changes run":    func() { w.node.statuses = says(doing) },
+			"refused":        func() { w.node.refreshes = []func() (string, error){refuses(k8sd.Rejected, "500")} },
+			"accepted":       func() { w.node.refreshes = []func() (string, error){sends} },
+			"old":            func() { w.runs(oldVersion) },
+			"a person":       func() { d.by = person },
+		}
+		names := slices.Sorted(maps.Keys(happens))
+		for range rapid.IntRange(1, 6).Draw(r, "events") {
+			name := rapid.SampledFrom(names).Draw(r, "event")
+			happens[name]()
+			persons := d.by == person
+			w.settle(rapid.SampledFrom([]time.Duration{0, 20 * time.Second, 11 * time.Minute}).Draw(r, "then"))
+			if persons && d.by != person {
+				r.Fatalf("the cordon of a person is lifted after %q", name)
+			}
+		}
+		happens["node back"]()
+		happens["withdrawn"]()
+		w.node.statuses = says(failed) // what runs ends
+		w.settle(2 * time.Hour)
+		if d.by != "" && d.by != person || w.record() != "" {
+			r.Fatalf("cordoned by %q, record %s", d.by, w.record())
+		}
+	})
 }

@@ -132,6 +132,9 @@ func (r *Reconciler) ask(ctx context.Context, m capi.Machine, o *Observation, ac
 		left, err := r.Drainer.Drain(ctx, at, o.Drain.Record.By)
 		o.Drain.Drained = &Drained{Left: left, Err: err}
 		logFailure(ctx, "the node could not be drained", err)
+		if o.Drain.Drained.empty() {
+			return true // there is nothing to look at again
+		}
 	case Uncordon:
 		at.NodeName = o.Drain.Record.Node
 		err := r.Drainer.Uncordon(ctx, at, o.Drain.Record.By)
