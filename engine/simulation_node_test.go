@@ -215,7 +215,7 @@ func (s *simulation) check() {
 		if member.Busy(m) {
 			busy[m.ControlPlane]++
 		}
-		if m.ControlPlane && keys.Read(m.Annotations).HasTo && holder != m.Name && !s.loose {
+		if m.ControlPlane && keys.Read(m.Annotations).HasTo && holder != m.Name && !s.onlyControlPlane {
 			s.breaks("machine %s is asked to upgrade and the lock is held by %q", m.Name, holder)
 		}
 	}
@@ -225,7 +225,7 @@ func (s *simulation) check() {
 	if busy[true] > 1 {
 		s.breaks("%d control plane machines are at work", busy[true])
 	}
-	if s.loose {
+	if s.onlyControlPlane {
 		return
 	}
 	if running[false] > simAtOnce || busy[false] > simAtOnce {

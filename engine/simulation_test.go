@@ -76,8 +76,8 @@ type simulation struct {
 	broken []string
 	// conflicts counts writes that were refused since the object had changed.
 	conflicts int
-	// loose: engines are not held to lock and marks, since two of them work at once.
-	loose bool
+	// onlyControlPlane: the engines are not held to a pool's limit, nor to the lock.
+	onlyControlPlane bool
 }
 
 type simTimer struct {
