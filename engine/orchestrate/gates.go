@@ -43,7 +43,7 @@ func (o Observation) busy() (Step, bool) {
 		case !m.Busy:
 		case m.Foreign:
 			return wait(ForeignUpgrade, "machine %s is upgraded by other controllers", m.Name), true
-		case !m.Marked():
+		case !m.Marked() && m.Marks.Busy():
 			step = wait(AskedByHand, "machine %s is asked, or keeps a change id, that this owner has not set", m.Name)
 		case step.Action == "":
 			step = wait(MachineInFlight, "machine %s is being upgraded", m.Name)

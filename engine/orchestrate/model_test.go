@@ -118,7 +118,7 @@ func (m *model) busy() int {
 // anyModel draws an owner with machines in any state that annotations and conditions can tell.
 func anyModel(t *rapid.T) *model {
 	m := newModel(rapid.Bool().Draw(t, "control plane"), rapid.IntRange(0, 5).Draw(t, "machines"))
-	seldom := func(label string) bool { return rapid.IntRange(0, 9).Draw(t, label) == 0 }
+	seldom := func(label string) bool { return rapid.IntRange(0, 15).Draw(t, label) == 11 } // small numbers are drawn more often
 	if seldom("under our own prefix") {
 		m.keys = protocol.KeysFor(protocol.OwnPrefix)
 	}
@@ -127,7 +127,9 @@ func anyModel(t *rapid.T) *model {
 		MaxConcurrentMachines:   rapid.IntRange(0, 3).Draw(t, "at once"),
 		AllowSingleControlPlane: rapid.Bool().Draw(t, "single"),
 	}
-	m.subject.Annotations = anyMarks(t, m.keys, p)
+	if m.subject.Annotations = anyMarks(t, m.keys, p); !seldom("not asked") {
+		m.subject.Annotations[m.keys.To], m.subject.Annotations[protocol.PlanKey] = target, p.Format()
+	}
 	m.subject.Deleting, m.rest.Paused = seldom("owner deleting"), seldom("paused")
 	if seldom("not ready") {
 		m.subject.Ready = capi.Verdict{Status: capi.False, Message: "not ready"}
@@ -169,7 +171,7 @@ func (m *model) anyMachine(t *rapid.T, i int, p protocol.Plan, seldom func(strin
 	if seldom("etcd") {
 		machine.EtcdMember = capi.False
 	}
-	if rapid.IntRange(0, 2).Draw(t, "marks") > 0 {
+	if rapid.IntRange(0, 7).Draw(t, "marks") < 6 {
 		return
 	}
 	machine.Annotations = anyMarks(t, m.keys, p)

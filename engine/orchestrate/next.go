@@ -196,7 +196,12 @@ func (o Observation) at(m Machine) bool {
 	return m.Marks.Release == o.Marks.To && (m.Marked() || capi.Fits(m.KubeletVersion, o.Plan.ExpectedVersion))
 }
 
+// proven judges a machine. While we keep it from remediation no health check looks at it, so that what one said before
+// is no judgement of what runs now; it is looked at again as soon as the machine is proven.
 func (o Observation) proven(m Machine) capi.Verdict {
+	if m.Protected() {
+		m.HealthCheck = capi.Unknown
+	}
 	return m.Proven(m.Marks.Release, capi.Want{Target: o.Marks.To, Version: o.Plan.ExpectedVersion})
 }
 

@@ -92,6 +92,7 @@ func TestNoRuleIsPassedByABeginningMachine(t *testing.T) {
 			t.Fatalf("%d machines at work, then %d", before, m.busy())
 		}
 	})
+	t.Logf("%d began", begun)
 	if begun == 0 {
 		t.Error("no machine ever began, so nothing was tested")
 	}

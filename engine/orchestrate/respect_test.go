@@ -55,6 +55,20 @@ func TestFault16_AQuarantinedMachineStaysProtectedUntilItIsWithdrawn(t *testing.
 	same(t, "withdrawn", unprotected, w.protection("a-0"))
 }
 
+// A machine with skip-remediation is not looked at by any MachineHealthCheck: its condition stands still.
+func TestFault16_AHealthCheckThatStandsStillDoesNotHoldUpTheProof(t *testing.T) {
+	w := newWorld(t, 1, 1)
+	w.grant("a")
+	w.settle("a")
+	w.condition("a-0", "HealthCheckSucceeded", "False") // written while the mark was
+	w.begins("a-0")
+	w.ends("a-0")
+	w.settle("a")
+	same(t, "machine", finished, w.marks("a-0"))
+	same(t, "proven", unprotected, w.protection("a-0"))
+	same(t, "owner, until the check has looked again", "{to,status=in-progress,planned}", w.marks("a"))
+}
+
 func TestFault16_WhatAPersonSetAgainstRemediationStays(t *testing.T) {
 	set := map[string]string{capi.SkipRemediationAnnotation: ""}
 	for name, end := range map[string]func(w *world){
