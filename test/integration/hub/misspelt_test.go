@@ -9,68 +9,143 @@ import (
 	"strings"
 
 	. "github.com/onsi/gomega"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
+	"github.com/windlass-dev/windlass/test/env"
 )
 
-// misspelt is law 21: the API server drops a field that it does not know where the client is not strict. Whatever is
-// left of the policy takes no more clusters, and no more at once, than the policy that was meant.
+// misspelt is law 21: whatever client sends it, a misspelt field is refused; and where nothing refuses it, because the
+// admission policies are not installed, the hub does nothing about the object that has it.
 func misspelt(ctx context.Context, g Gomega) {
-	paths := []string{"south/misspelt/us-1", "south/misspelt/us-2", "south/misspelt/us-3"}
-	clusters(ctx, g, "misspelt", paths...)
-	meant := policyFor("misspelt")
-	meant.Spec.Paused = true
-	meant.Spec.Canaries = fleetv1.Canaries{Names: paths[:1]}
-	meant.Spec.Waves = []fleetv1.Wave{{Name: "early", Names: paths[1:2]}, rest(2)}
-	meant.Spec.Waves[1].MaxFailures = new(intstr.FromInt(1))
-	apply(ctx, g, meant)
-	want := planned(ctx, g, meant.Name)
-	g.Expect(want).To(HaveLen(3))
-
+	clusters(ctx, g, "misspelt", "south/misspelt/us-1", "south/misspelt/us-2")
 	lenient := client.WithFieldValidation(world.Hub, metav1.FieldValidationIgnore)
-	for field, wrong := range map[string]string{
-		"anyTime": "anytime", "clusters": "cluster", "canaries": "canary", "waves": "wave", "selector": "selectors",
-		"matchLabels": "matchLabel", "names": "name", "rest": "remaining", "maxConcurrency": "maxConcurency",
-		"maxFailures": "maxFailure", "version": "versoin", "channel": "chanel", "maxAttempts": "maxAttempt",
-	} {
-		p := rename(g, meant, field, wrong)
-		err := lenient.Create(ctx, p)
-		if apierrors.IsInvalid(err) {
-			continue
+	objects := spoilt(g)
+	for field, o := range objects {
+		err := lenient.Create(ctx, o.DeepCopy(), client.DryRunAll)
+		g.Expect(apierrors.IsInvalid(err)).To(BeTrue(), "%s: %v", field, err)
+		g.Expect(err).To(MatchError(ContainSubstring(`unknown field "` + last(field) + `"`)))
+	}
+
+	unguarded(ctx, g, func() {
+		for field, o := range objects {
+			g.Expect(lenient.Create(ctx, o)).To(Succeed(), field)
 		}
-		g.Expect(err).NotTo(HaveOccurred(), wrong)
-		for i, wave := range planned(ctx, g, p.GetName()) {
-			g.Expect(wave.Planned).To(BeNumerically("<=", want[i].Planned), wrong)
-			g.Expect(wave.MaxConcurrency).To(BeNumerically("<=", want[i].MaxConcurrency), wrong)
-			g.Expect(wave.MaxFailures).To(BeNumerically("<=", want[i].MaxFailures), wrong)
-		}
+	})
+	for field, o := range objects {
+		g.Eventually(ctx, func() *metav1.Condition { return readiness(ctx, g, o) }).Should(SatisfyAll(
+			HaveField("Status", metav1.ConditionFalse), HaveField("Reason", fleetv1.UnknownFieldReason),
+			HaveField("Message", ContainSubstring("unknown field "+field+";"))), field)
+	}
+	g.Consistently(ctx, func() []string { return begun(ctx, g, "misspelt-") }).Should(BeEmpty())
+
+	// Put right, a policy is planned.
+	right := objects["spec.puased"]
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"puased":null,"paused":true}}`))
+	g.Expect(lenient.Patch(ctx, right, patch)).To(Succeed())
+	g.Expect(phase(ctx, g, right.GetName(), fleetv1.RolloutPaused).Status.Plan).NotTo(BeNil())
+	for _, o := range objects {
+		g.Expect(client.IgnoreNotFound(world.Hub.Delete(ctx, o))).To(Succeed())
 	}
 }
 
-// planned are the waves of the plan of a paused policy.
-func planned(ctx context.Context, g Gomega, policy string) []fleetv1.WaveStatus {
-	ro := phase(ctx, g, policy, fleetv1.RolloutPaused)
-	g.Expect(ro.Status.Plan).NotTo(BeNil(), policy)
-	return ro.Status.Waves
+// spoilt are objects with one misspelt field each, by its path.
+func spoilt(g Gomega) map[string]*unstructured.Unstructured {
+	policy := func(name string) *unstructured.Unstructured {
+		return unstructuredOf(g, "RolloutPolicy", name, policyFor("misspelt").Spec)
+	}
+	mc := func(name string) *unstructured.Unstructured {
+		return unstructuredOf(g, "ManagementCluster", name, fleetv1.ManagementClusterSpec{
+			KubeconfigSecretRef: fleetv1.SecretRef{Name: south}, Engine: fleetv1.EngineAgent, Access: fleetv1.AccessUpgrade,
+		})
+	}
+	all := map[string]*unstructured.Unstructured{
+		"spec.clusters.selector.matchExpresions": policy("misspelt-expressions"),
+		"spec.clusters.managmentClusterSelector": policy("misspelt-members"),
+		"spec.puased":                            policy("misspelt-paused"),
+		"spec.upgrade.oder":                      policy("misspelt-order"),
+		"spec.namspaces":                         mc("misspelt-namespaces"),
+		"spec.maxConcurentClusters":              mc("misspelt-limit"),
+	}
+	for path, o := range all {
+		g.Expect(unstructured.SetNestedField(o.Object, "x", strings.Split(path, ".")...)).To(Succeed(), path)
+	}
+	return all
 }
 
-// rename is a policy like another in which a field is misspelt wherever it stands, named after the mistake.
-func rename(g Gomega, meant *fleetv1.RolloutPolicy, field, wrong string) *unstructured.Unstructured {
-	text, err := json.Marshal(meant.Spec)
+func unstructuredOf(g Gomega, kind, name string, spec any) *unstructured.Unstructured {
+	text, err := json.Marshal(map[string]any{"spec": spec})
 	g.Expect(err).NotTo(HaveOccurred())
-	changed := strings.ReplaceAll(string(text), `"`+field+`":`, `"`+wrong+`":`)
-	g.Expect(changed).NotTo(Equal(string(text)))
-	p := &unstructured.Unstructured{Object: map[string]any{}}
-	var spec map[string]any
-	g.Expect(json.Unmarshal([]byte(changed), &spec)).To(Succeed())
-	p.Object["spec"] = spec
-	p.SetGroupVersionKind(fleetv1.GroupVersion.WithKind("RolloutPolicy"))
-	p.SetNamespace(meant.Namespace)
-	p.SetName(meant.Name + "-" + strings.ToLower(wrong))
-	return p
+	o := &unstructured.Unstructured{}
+	g.Expect(json.Unmarshal(text, &o.Object)).To(Succeed())
+	o.SetGroupVersionKind(fleetv1.GroupVersion.WithKind(kind))
+	o.SetNamespace(env.HubNamespace)
+	o.SetName(name)
+	return o
+}
+
+// last is the last step of a path.
+func last(path string) string { return path[strings.LastIndex(path, ".")+1:] }
+
+// unguarded does something while the admission policies are not in force. Other stories write nothing misspelt.
+func unguarded(ctx context.Context, g Gomega, do func()) {
+	var bindings admissionv1.ValidatingAdmissionPolicyBindingList
+	g.Expect(world.Hub.List(ctx, &bindings)).To(Succeed())
+	for i := range bindings.Items {
+		g.Expect(world.Hub.Delete(ctx, &bindings.Items[i])).To(Succeed())
+	}
+	g.Expect(world.Server.Unguarded(ctx)).To(Succeed())
+	do()
+	for i := range bindings.Items {
+		bindings.Items[i].ResourceVersion = ""
+		g.Expect(world.Hub.Create(ctx, &bindings.Items[i])).To(Succeed())
+	}
+	g.Expect(world.Server.Guarded(ctx)).To(Succeed())
+}
+
+// readiness is the Ready condition of an object, empty where it has none yet.
+func readiness(ctx context.Context, g Gomega, o *unstructured.Unstructured) *metav1.Condition {
+	key := client.ObjectKeyFromObject(o)
+	var conditions []metav1.Condition
+	if o.GetKind() == "ManagementCluster" {
+		var mc fleetv1.ManagementCluster
+		g.Expect(world.Hub.Get(ctx, key, &mc)).To(Succeed())
+		conditions = mc.Status.Conditions
+	} else {
+		var p fleetv1.RolloutPolicy
+		g.Expect(world.Hub.Get(ctx, key, &p)).To(Succeed())
+		conditions = p.Status.Conditions
+	}
+	if c := meta.FindStatusCondition(conditions, fleetv1.ReadyCondition); c != nil {
+		return c
+	}
+	return &metav1.Condition{}
+}
+
+// begun are the names of Rollouts and of recorded clusters that begin with a text: what the hub did about an object.
+func begun(ctx context.Context, g Gomega, prefix string) []string {
+	var names []string
+	var rollouts fleetv1.RolloutList
+	g.Expect(world.Hub.List(ctx, &rollouts, client.InNamespace(env.HubNamespace))).To(Succeed())
+	for _, ro := range rollouts.Items {
+		names = append(names, ro.Name)
+	}
+	var seen fleetv1.WorkloadClusterList
+	g.Expect(world.Hub.List(ctx, &seen, client.InNamespace(env.HubNamespace))).To(Succeed())
+	for _, wc := range seen.Items {
+		names = append(names, wc.Spec.ManagementCluster)
+	}
+	var found []string
+	for _, name := range names {
+		if strings.HasPrefix(name, prefix) {
+			found = append(found, name)
+		}
+	}
+	return found
 }

@@ -55,7 +55,7 @@ var _ = Describe("a hub with many policies at once", Ordered, ContinueOnFailure,
 		{"plans a paused policy and starts nothing, and stops one in flight at the next machine", pause},
 		{"goes on without a member that is silent, and with it when it answers again", silence},
 		{"counts a cluster that is gone as removed, and inherits nothing to another of its name", removal},
-		{"reads a misspelt field as fewer clusters or a slower pace, never more", misspelt},
+		{"refuses a misspelt field, and does nothing about an object that has one all the same", misspelt},
 	}
 	ends := map[string]<-chan error{}
 
