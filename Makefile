@@ -14,7 +14,7 @@ BIN := $(CURDIR)/bin
 TOOLS := $(BIN)/tools
 CONTROLLER_GEN := $(TOOLS)/controller-gen
 GOLANGCI_LINT := $(TOOLS)/golangci-lint
-MODULES := . test/binaries test/tools
+MODULES := . test/binaries test/capistack/binaries test/tools
 
 .PHONY: help
 help: ## Show the targets.
@@ -37,11 +37,11 @@ test: binaries ## Run the unit, architecture and integration tests, and print wh
 	@go run ./test/summary -timeout 25m -alone './test/integration/...' ./...
 
 .PHONY: demo
-demo: binaries ## Upgrade six clusters in two management clusters before your eyes.
+demo: apiservers ## Upgrade six clusters in two management clusters before your eyes.
 	@go run ./test/demo
 
 .PHONY: tour
-tour: binaries ## See what the hub's API server accepts, what it refuses, and in which words.
+tour: apiservers ## See what the hub's API server accepts, what it refuses, and in which words.
 	@go run ./test/tour
 
 .PHONY: bench
@@ -81,12 +81,17 @@ verify-generate: $(CONTROLLER_GEN)
 	echo "generated files are current"
 
 .PHONY: clean
-clean: ## Remove what was built, but for bin/k8s, which takes ten minutes.
+clean: ## Remove what was built, but for bin/k8s and bin/capi, which take long.
 	rm -rf $(TOOLS) $(BIN)/windlass $(BIN)/windlass-hub $(BIN)/windlass-engine .demo
 
-# The API servers of the tests and the demo: found, or built once.
+# What the tests run beside our programs: found, or built once.
 .PHONY: binaries
-binaries:
+binaries: apiservers
+	@go run ./test/capistack/cmd/binaries > /dev/null
+
+# The demo needs no more.
+.PHONY: apiservers
+apiservers:
 	@go run ./test/env/cmd/binaries > /dev/null
 
 $(CONTROLLER_GEN): test/tools/go.mod test/tools/go.sum

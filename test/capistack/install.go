@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -35,8 +36,15 @@ func (s *Stack) install(ctx context.Context, providers []provider) error {
 		}
 		crds = append(crds, read...)
 	}
-	_, err := envtest.InstallCRDs(s.Config, envtest.CRDInstallOptions{
-		CRDs: crds, MaxTime: time.Minute, PollInterval: 50 * time.Millisecond,
+	var created errgroup.Group
+	for _, crd := range crds {
+		created.Go(func() error { return s.Client.Create(ctx, crd) })
+	}
+	if err := created.Wait(); err != nil {
+		return err
+	}
+	err := envtest.WaitForCRDs(s.Config, crds, envtest.CRDInstallOptions{
+		MaxTime: time.Minute, PollInterval: 50 * time.Millisecond,
 	})
 	if err != nil {
 		return err
