@@ -39,6 +39,8 @@ var namespaces atomic.Int32 //nolint:gochecknoglobals // specs share the world
 type scene struct {
 	*env.Cluster
 
+	member *env.Management
+
 	mu sync.Mutex
 	// asked are the values that to had on a machine under the others' keys, by machine.
 	asked map[string][]string
@@ -53,7 +55,7 @@ func given(ctx context.Context, with func(build.ClusterSpec) build.ClusterSpec) 
 		Annotate(protocol.StartBeforeKey, protocol.FormatStartBefore(time.Now().Add(time.Hour)))
 	c, err := world.member.Cluster(ctx, with(spec))
 	Expect(err).NotTo(HaveOccurred())
-	s := &scene{Cluster: c, asked: map[string][]string{}}
+	s := &scene{Cluster: c, member: world.member, asked: map[string][]string{}}
 	s.witness(ctx)
 	return s
 }
@@ -99,7 +101,7 @@ func kindOf(name string) schema.GroupVersionKind {
 func (s *scene) object(ctx context.Context, g Gomega, name string) *unstructured.Unstructured {
 	GinkgoHelper()
 	o := capi.Object(kindOf(name))
-	g.Expect(world.member.Client.Get(ctx, types.NamespacedName{Namespace: s.Namespace, Name: name}, o)).To(Succeed())
+	g.Expect(s.member.Client.Get(ctx, types.NamespacedName{Namespace: s.Namespace, Name: name}, o)).To(Succeed())
 	return o
 }
 
@@ -117,7 +119,7 @@ func (s *scene) annotate(ctx context.Context, name string, change map[string]any
 	o := capi.Object(kindOf(name))
 	o.SetNamespace(s.Namespace)
 	o.SetName(name)
-	Expect(world.member.Client.Patch(ctx, o, client.RawPatch(types.MergePatchType, body))).To(Succeed())
+	Expect(s.member.Client.Patch(ctx, o, client.RawPatch(types.MergePatchType, body))).To(Succeed())
 }
 
 // ask asks the engine to upgrade owners.
