@@ -205,7 +205,7 @@ func (o Observation) unaskedInFlight(now time.Time) Step {
 	done := answer.Status.Completed && answer.Status.Status == k8sd.StatusDone
 	switch {
 	case done && o.shows(), answer.Err == nil && answer.Status.Status == "" && o.reached():
-		return o.finish()
+		return o.succeed()
 	case answer.Status.Completed && !done, !now.Before(o.deadline()):
 		return o.clean()
 	case o.Marks.ChangeID != "":

@@ -98,7 +98,12 @@ func (o Observation) clean() Step {
 	case o.Marks.Status != protocol.StatusDone:
 		p[o.Keys.Status] = nil
 	}
-	return write(p)
+	s := write(p)
+	if o.Attempt.Target != "" {
+		s.Events = []member.Event{member.Normal(protocol.EventCancelled,
+			"In place upgrade with "+o.Attempt.Target+" is not asked for any more")}
+	}
+	return s
 }
 
 // adopt takes over a change whose attempt is not known: it is followed as if it had been sent now.
@@ -147,7 +152,7 @@ func (o Observation) retryAt(a protocol.Attempt) time.Time {
 		pause *= 2
 	}
 	pause = min(pause, limit)
-	return a.FailedAt.Add(pause + time.Duration(o.Spread*spreadShare*float64(pause)))
+	return a.FailedAt.Add(pause).Add(time.Duration(o.Spread*spreadShare*float64(pause)))
 }
 
 // permitted reports whether a machine may begin: permission that is there must not be over, and a machine of a hub

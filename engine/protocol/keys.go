@@ -76,4 +76,5 @@ const (
 	EventInProgress = "InPlaceUpgradeInProgress"
 	EventDone       = "InPlaceUpgradeDone"
 	EventFailed     = "InPlaceUpgradeFailed"
+	EventCancelled  = "InPlaceUpgradeCancelled"
 )
