@@ -163,7 +163,7 @@ func ownerPhase(o cluster.Owner, p fleetv1.OwnerProgress) fleetv1.UpgradePhase {
 		return fleetv1.UpgradeFailed
 	case p.Done == p.Total && p.Total == int32(o.Replicas):
 		return fleetv1.UpgradeSucceeded
-	case o.HasTo && o.Ours:
+	case o.HasTo && o.Ours, slices.ContainsFunc(o.Machines, func(m cluster.Machine) bool { return !m.Record.At.IsZero() }):
 		return fleetv1.UpgradeProgressing
 	default:
 		return fleetv1.UpgradePending

@@ -150,9 +150,10 @@ func (r *Reconciler) look(ctx context.Context, cu *fleetv1.ClusterUpgrade) (repo
 	if reach.PerMachine && reach.Ready {
 		s.listen(ctx, d)
 	}
-	step := cluster.Next(s.observation, r.Clock.Now())
+	now := r.Clock.Now()
+	step := cluster.Next(s.observation, now)
 	l := report.Look{
-		Owners: s.observation.Owners, Standing: s.observation.Standing, Step: step, Seen: reach.Ready && w.Present, States: map[string]string{},
+		Owners: cluster.Follow(s.observation, now), Standing: s.observation.Standing, Step: step, Seen: reach.Ready && w.Present, States: map[string]string{},
 		Claimed: s.observation.Claim.State == cluster.ClaimOurs || (cu.Status.Claimed && !reach.Ready),
 	}
 	for name, machine := range s.machines {

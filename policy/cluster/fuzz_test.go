@@ -79,6 +79,20 @@ func fromBytes(data []byte) cluster.Observation {
 		}[next(3)]},
 		NotAfter: instant(), StartedAt: instant(), ProvenSince: instant(), StartBefore: instant(), Health: verdict(),
 	}
+	o.PerMachine, o.ProviderPresent = yes(), likely()
+	o.Limits = cluster.Limits{MaxAttempts: next(4), Timeout: time.Hour, Backoff: time.Minute}
+	record := func() cluster.Record {
+		return cluster.Record{
+			At: instant(), Seen: yes(), Attempts: next(4), Put: next(3), BlindSince: instant(), Failures: next(3),
+			FailedAt: instant(), ChangeIDs: []string{"1"}[:next(2)], From: []string{old, ""}[next(2)],
+		}
+	}
+	marks := func() cluster.Marks {
+		return cluster.Marks{
+			To: text, HasTo: yes(), ChangeID: []string{"", "1", "2"}[next(3)], HasChangeID: yes(),
+			Status: []string{"", "in-progress", "done", "failed", "odd"}[next(5)], LastFailed: []string{"", "odd"}[next(2)],
+		}
+	}
 	for i := 0; len(data) > 0; i++ {
 		owner := cluster.Owner{
 			Kind: "Kind", Name: fmt.Sprint(i), Role: []cluster.Role{cluster.ControlPlane, cluster.Workers, "odd"}[next(3)],
@@ -87,13 +101,16 @@ func fromBytes(data []byte) cluster.Observation {
 			GrantedAt: instant(), MovedAt: instant(),
 		}
 		owner.To = []string{text, "", "odd"}[next(3)]
-		for range next(4) {
+		for k := range next(4) {
 			owner.Machines = append(owner.Machines, cluster.Machine{
-				Name: "m", Proven: verdict(), InFlight: yes(), Requested: yes(), Quarantined: !likely(), Leftovers: yes(),
+				Name: fmt.Sprintf("m-%d-%d", i, k), Marks: marks(), Record: record(), Ours: yes(), Health: verdict(), Proven: verdict(), InFlight: yes(), Requested: yes(), Quarantined: !likely(), Leftovers: yes(),
 				Kubelet: []string{latest, old, "odd"}[next(3)], Architecture: "amd64", Release: []string{text, ""}[next(2)],
 			})
 		}
 		o.Owners = append(o.Owners, owner)
+		o.Standing = append(o.Standing, cluster.Standing{
+			ID: owner.ID(), HasTo: !likely(), Release: []string{"", text}[next(2)], Armed: yes(), Previous: text, Returnable: yes(),
+		})
 	}
 	return o
 }

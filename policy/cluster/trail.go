@@ -39,6 +39,14 @@ type trail struct {
 	record Record
 }
 
+// Follow adds to the owners of an observation what the records of machines that are granted one by one tell of them.
+func Follow(o Observation, now time.Time) []Owner {
+	if !o.PerMachine {
+		return o.Owners
+	}
+	return look{o: o, now: now}.follow().o.Owners
+}
+
 // follow adds to the observation what the records of its machines tell.
 func (l look) follow() look {
 	l.trails = map[string]trail{}
