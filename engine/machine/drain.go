@@ -16,8 +16,12 @@ import (
 	"github.com/windlass-dev/windlass/engine/protocol"
 )
 
-// lookEvery is how often a node that is drained is looked at.
-const lookEvery = 5 * time.Second
+const (
+	// lookEvery is how often a node that is drained is looked at.
+	lookEvery = 5 * time.Second
+	// notFreed begins what is told of a cordon that cannot be taken back.
+	notFreed = "uncordon: "
+)
 
 // errCannotDrain: a machine is not refreshed on a node that was to be drained and was not.
 var errCannotDrain = errors.New("annotation " + protocol.PlanKey + ": drain: this engine cannot drain nodes")
@@ -86,7 +90,8 @@ func (o Observation) drain(now time.Time, a protocol.Attempt) (Step, bool) {
 		return o.failDrain(now, a, limit), true
 	}
 	next := *d
-	if next.Blocked = o.Drain.Drained.blocked(); next.Format() != d.Format() {
+	next.Blocked = o.Drain.Drained.blocked(d.Blocked)
+	if next.Format() != d.Format() { // which bounds the text
 		return write(member.Patch{protocol.DrainKey: next.Format()}), true
 	}
 	return waitUntil(DrainGoesOn, o.Drain.NextLook), true
@@ -155,21 +160,31 @@ func (o Observation) settling() bool {
 
 // uncordon takes the cordon back, and forgets it once that is done. Meanwhile the machine waits as it does.
 func (o Observation) uncordon(meanwhile Step, now time.Time) Step {
+	freed := o.Drain.Freed
 	switch {
-	case o.Drain.Freed == nil && now.Before(o.Drain.NextLook),
-		o.Drain.Freed != nil && o.Drain.Freed.Err != nil:
-		meanwhile.Recheck = earlier(meanwhile.Recheck, o.Drain.NextLook)
-		return meanwhile
-	case o.Drain.Freed == nil:
+	case freed == nil && !now.Before(o.Drain.NextLook):
 		return Step{Action: Uncordon}
+	case freed != nil && freed.Err == nil:
+		return write(member.Patch{protocol.DrainKey: nil})
+	case freed != nil && !strings.HasPrefix(o.Drain.Record.Blocked, notFreed):
+		next := *o.Drain.Record
+		next.Blocked = notFreed + freed.Err.Error()
+		return write(member.Patch{protocol.DrainKey: next.Format()})
 	}
-	return write(member.Patch{protocol.DrainKey: nil})
+	meanwhile.Recheck = earlier(meanwhile.Recheck, o.Drain.NextLook)
+	return meanwhile
 }
 
 func (d Drained) empty() bool { return d.Err == nil && len(d.Left) == 0 }
 
-// blocked names the pods that do not go.
-func (d Drained) blocked() string {
+// blocked names the pods that do not go. Of errors the first is told: their texts differ in what matters to nobody.
+func (d Drained) blocked(before string) string {
+	switch {
+	case d.Err != nil && before != "":
+		return before
+	case d.Err != nil:
+		return d.Err.Error()
+	}
 	var all []string
 	for _, l := range d.Left {
 		if l.Why != "" {
