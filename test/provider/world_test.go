@@ -170,12 +170,28 @@ func (s scene) same(what string, want, got any) {
 // until waits until a condition holds, looking as often as the stand-in does.
 func (s scene) until(what string, holds func() bool) {
 	s.Helper()
-	deadline := time.Now().Add(patient)
-	for !holds() {
-		if time.Now().After(deadline) {
-			s.Fatalf("not within %s: %s", patient, what)
+	looks := time.NewTicker(pause)
+	defer looks.Stop()
+	for range patient / pause {
+		if holds() {
+			return
 		}
-		time.Sleep(pause)
+		<-looks.C
+	}
+	s.Fatalf("not within %s: %s", patient, what)
+}
+
+// stays claims that a condition holds for as long as the stand-in looks ten times.
+func (s scene) stays(what string, holds func() bool) {
+	s.Helper()
+	looks := time.NewTicker(pause)
+	defer looks.Stop()
+	for range 10 {
+		<-looks.C
+		if !holds() {
+			s.Errorf("no longer: %s", what)
+			return
+		}
 	}
 }
 
