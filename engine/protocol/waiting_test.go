@@ -14,7 +14,7 @@ import (
 	"github.com/windlass-dev/windlass/engine/protocol"
 )
 
-func TestWaitingIsWrittenInWholeSecondsOfUTC(t *testing.T) {
+func TestFault26_WaitingIsWrittenInWholeSecondsOfUTC(t *testing.T) {
 	w := protocol.Waiting{
 		Reason: "NotReady", Message: "2 of 3", Since: time.Date(2026, 12, 1, 3, 0, 0, 987654321, time.FixedZone("", 3600)),
 	}
