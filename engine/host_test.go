@@ -45,7 +45,7 @@ const (
 var keys = protocol.KeysFor(protocol.ProviderPrefix)
 
 // world starts one management cluster with the given workload clusters, in which target leads to version.
-func world(t *testing.T, options []env.ManagementOption, specs ...build.ClusterSpec) (*env.World, *env.Management) {
+func world(t testing.TB, options []env.ManagementOption, specs ...build.ClusterSpec) (*env.World, *env.Management) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -98,7 +98,7 @@ func agent(t *testing.T, m *env.Management) *rest.Config {
 }
 
 // connected returns a started cluster.Cluster of a management cluster, as the hub or the agent has one.
-func connected(t *testing.T, cfg *rest.Config) cluster.Cluster {
+func connected(t testing.TB, cfg *rest.Config) cluster.Cluster {
 	t.Helper()
 	cl, err := cluster.New(cfg, func(o *cluster.Options) {
 		o.Cache = cache.Options{DefaultTransform: capi.Trim}
@@ -119,7 +119,7 @@ func connected(t *testing.T, cfg *rest.Config) cluster.Cluster {
 }
 
 // hosted runs the engine until the returned function is called, which reports its error.
-func hosted(t *testing.T, cl cluster.Cluster, o engine.Options) (stop func() error) {
+func hosted(t testing.TB, cl cluster.Cluster, o engine.Options) (stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -136,7 +136,7 @@ func quick() engine.Options {
 	return engine.Options{LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: 200 * time.Millisecond}
 }
 
-func annotate(t *testing.T, c client.Client, gvk schema.GroupVersionKind, name string, set map[string]string) {
+func annotate(t testing.TB, c client.Client, gvk schema.GroupVersionKind, name string, set map[string]string) {
 	t.Helper()
 	o := get(t, c, gvk, name)
 	before := o.DeepCopy()
@@ -151,7 +151,7 @@ func annotate(t *testing.T, c client.Client, gvk schema.GroupVersionKind, name s
 	}
 }
 
-func get(t *testing.T, c client.Client, gvk schema.GroupVersionKind, name string) *unstructured.Unstructured {
+func get(t testing.TB, c client.Client, gvk schema.GroupVersionKind, name string) *unstructured.Unstructured {
 	t.Helper()
 	o := capi.Object(gvk)
 	if err := c.Get(t.Context(), types.NamespacedName{Namespace: "shop", Name: name}, o); err != nil {
@@ -281,7 +281,7 @@ func TestHostTwiceIsOneEngine(t *testing.T) {
 	g.Expect(holder(t, m)).To(BeEmpty(), "the lease is given back")
 }
 
-func holder(t *testing.T, m *env.Management) string {
+func holder(t testing.TB, m *env.Management) string {
 	t.Helper()
 	o := capi.Object(schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"})
 	err := m.Client.Get(t.Context(), types.NamespacedName{Namespace: "kube-system", Name: engine.LeaseName}, o)

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/client-go/util/workqueue"
@@ -204,7 +205,9 @@ func (m *mirror) settle(ctx context.Context, key types.NamespacedName) error {
 			return err
 		}
 	}
-	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { return m.sync(ctx, m.client, key) })
+	// The mirror's own run may write the same statuses meanwhile: in a cluster of many machines they meet often.
+	often := wait.Backoff{Steps: 50, Duration: 20 * time.Millisecond, Jitter: 0.5}
+	return retry.RetryOnConflict(often, func() error { return m.sync(ctx, m.client, key) })
 }
 
 // sync writes the statuses of one cluster, machines first, since the others count them.
