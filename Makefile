@@ -45,8 +45,9 @@ tour: apiservers ## See what the hub's API server accepts, what it refuses, and 
 	@go run ./test/tour
 
 .PHONY: bench
-bench: ## Run the benchmarks of the decisions and of the engine.
-	go test -run '^$$' -bench . -benchmem ./policy/... ./engine/... ./fleet/...
+bench: apiservers ## Run the benchmarks of the decisions and of the engine: some minutes (docs/benchmarks.md).
+	go test -run '^$$' -bench . -benchmem ./policy/... ./fleet/...
+	go test -run '^$$' -bench . -benchtime 1x -timeout 30m ./engine/
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT) ## Run the linters of .golangci.yml.
