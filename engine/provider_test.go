@@ -6,7 +6,9 @@ package engine_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,7 +43,7 @@ type beside struct {
 	*WithT
 
 	member  *env.Management
-	cluster cluster.Cluster
+	cluster *unreadable
 	kinds   capi.Kinds
 	clock   *clocktesting.FakeClock
 	nodes   *countedNodes
@@ -77,11 +79,37 @@ func (n *countedNodes) count() int {
 	return n.refreshes
 }
 
+// unreadable is a cluster whose Leases cannot be listed while it is told so.
+type unreadable struct {
+	cluster.Cluster
+
+	is atomic.Bool
+}
+
+func (u *unreadable) GetAPIReader() client.Reader {
+	return unreadableReader{u.Cluster.GetAPIReader(), u}
+}
+
+type unreadableReader struct {
+	client.Reader
+
+	cluster *unreadable
+}
+
+var errUnreadable = errors.New("leases are forbidden")
+
+func (r unreadableReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if _, leases := list.(*coordinationv1.LeaseList); leases && r.cluster.is.Load() {
+		return errUnreadable
+	}
+	return r.Reader.List(ctx, list, opts...)
+}
+
 // newBeside starts the member, once for all scenes.
 func newBeside(t *testing.T) *beside {
 	t.Helper()
 	_, m := world(t, nil, build.Cluster("shop", "eu").Pool("a", 1).At("v1.33.4"))
-	b := &beside{T: t, WithT: NewWithT(t), member: m, cluster: connected(t, agent(t, m))}
+	b := &beside{T: t, WithT: NewWithT(t), member: m, cluster: &unreadable{Cluster: connected(t, agent(t, m))}}
 	var err error
 	b.kinds, err = capi.Discover(b.cluster.GetRESTMapper(), capi.DefaultControlPlanes())
 	b.Expect(err).NotTo(HaveOccurred())
@@ -128,7 +156,7 @@ func (b *beside) host() {
 	b.ended, b.stop = make(chan error, 1), stop
 	b.Cleanup(stop)
 	go func() { b.ended <- engine.Host(ctx, b.cluster, o) }()
-	b.Eventually(func() string { return holder(b.T, b.member) }, patient, often).ShouldNot(BeEmpty())
+	b.Eventually(func() bool { return len(b.ended) > 0 || holder(b.T, b.member) != "" }, patient, often).Should(BeTrue())
 }
 
 // renew writes a leader Lease of the others as they do, in a namespace that nobody has to know.
@@ -224,6 +252,22 @@ func TestHostFindsOutWhichKeysItMayAnswer(t *testing.T) {
 		close(b.nodes.answer)
 		b.Expect(<-b.ended).To(MatchError(engine.ErrProviderChanged))
 		b.Expect(b.marks(keys).ChangeID).To(Equal("1"))
+	})
+	b.scene("who is there cannot be read: a minute is bridged", func(b *beside) {
+		b.host()
+		b.Eventually(b.clock.HasWaiters, patient, often).Should(BeTrue())
+		b.cluster.is.Store(true)
+		b.Cleanup(func() { b.cluster.is.Store(false) })
+		b.clock.Step(31 * time.Second)
+		b.Eventually(b.clock.HasWaiters, patient, often).Should(BeTrue())
+		b.Expect(b.ended).NotTo(Receive())
+		b.Expect(b.passes()).To(MatchError(errUnreadable))
+	})
+	b.scene("who is there cannot be read at first: nothing is done", func(b *beside) {
+		b.cluster.is.Store(true)
+		b.Cleanup(func() { b.cluster.is.Store(false) })
+		b.host()
+		b.Expect(<-b.ended).To(MatchError(errUnreadable))
 	})
 	b.scene("controllers go", func(b *beside) {
 		b.renew(provider[0], b.clock.Now())
