@@ -41,7 +41,7 @@ func TestParseTargetAccepts(t *testing.T) {
 	}
 }
 
-func TestParseTargetRefuses(t *testing.T) {
+func TestC118_ParseTargetRefuses(t *testing.T) {
 	cases := map[string]struct{ text, because string }{
 		"no text":                        {"", `exactly one "="`},
 		"an option alone":                {"channel", `exactly one "="`},
