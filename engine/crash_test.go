@@ -124,7 +124,7 @@ func TestC130_AnEngineThatDiesAgainAndAgainGetsThere(t *testing.T) {
 	t.Parallel()
 	plan := protocol.Plan{ExpectedVersion: version, MaxConcurrentMachines: simAtOnce, MaxAttempts: 1000}.Format()
 	for seed := range uint64(20) {
-		random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // the same lives in each run
+		random := rand.New(rand.NewPCG(seed, 0)) // the same lives in each run
 		s, born, life := upgrade(t), 0, 0
 		for _, owner := range []string{"cp", "a"} {
 			s.annotate(simKindOf(owner), owner, map[string]any{protocol.PlanKey: plan})

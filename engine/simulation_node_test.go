@@ -191,11 +191,12 @@ func (k simK8sd) RefreshStatus(_ context.Context, node k8sd.Node, id string) (k8
 	if k.engine.dead || !found || n.version == version && !n.ready {
 		return k8sd.Status{}, &k8sd.Error{Class: k8sd.Unknown, Err: errors.New("k8sd is starting")}
 	}
-	i, err := strconv.Atoi(id)
-	if err != nil || i < 1 || i > len(n.changes) || n.changes[i-1].forgotten {
-		return k8sd.Status{}, nil
+	for i, c := range n.changes {
+		if strconv.Itoa(i+1) == id && !c.forgotten {
+			return c.status, nil
+		}
 	}
-	return n.changes[i-1].status, nil
+	return k8sd.Status{}, nil
 }
 
 func (s *simulation) breaks(format string, args ...any) {
