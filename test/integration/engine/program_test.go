@@ -6,6 +6,7 @@ package engine_test
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -46,6 +47,15 @@ var _ = Describe("the program windlass-engine, told nothing about keys", func() 
 		})).To(Succeed())
 		done(ours, ourTarget)
 		Expect(s.refreshes("eu-a-0")).To(Equal([]string{theirTarget, ourTarget}))
+	})
+
+	It("refuses a prefix that it does not know, and names those that it does", func(ctx SpecContext) {
+		path, err := world.Build(ctx, "windlass-engine")
+		Expect(err).NotTo(HaveOccurred())
+		said, err := exec.CommandContext(ctx, path, "--key-prefix=v1beta2.k8sd.io").CombinedOutput()
+		Expect(err).To(HaveOccurred())
+		Expect(string(said)).To(ContainSubstring(
+			`--key-prefix "v1beta2.k8sd.io": accepted: auto, v1beta2.k8sd.io/, windlass.dev/`))
 	})
 })
 
