@@ -103,6 +103,7 @@ func (m Member) Settle(ctx context.Context, seen capi.Cluster, owners []Owner, m
 		}
 		write := changes{}
 		write.remove(protocol.PlanKey, protocol.HolderKey, m.Keys.To)
+		write.remove(protocol.KeysFor(protocol.OwnPrefix).To) // of a time in which these were the keys in use
 		if err := m.patch(ctx, o.GVK, o.Meta, write); err != nil {
 			return err
 		}

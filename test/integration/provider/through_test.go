@@ -9,6 +9,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/windlass-dev/windlass/engine/protocol"
@@ -80,7 +81,7 @@ var _ = Describe("engine: Provider, grant: Machine", func() {
 
 	It("fault 4, C104: takes machines for done that have nothing to refresh and run what is wanted", func(ctx SpecContext) {
 		const name = "nothing"
-		path := clusterAt(ctx, name, through, nextVersion)
+		path := clusterAt(ctx, name, through, nextVersion, oldTarget)
 		for machine := range posts(ctx, Default, path) {
 			script(path, machine, k8sd.NoChange())
 		}
@@ -89,6 +90,39 @@ var _ = Describe("engine: Provider, grant: Machine", func() {
 		Eventually(func(g Gomega) { settled(ctx, g, path) }).WithContext(ctx).Should(Succeed())
 		Expect(posts(ctx, Default, path)).To(HaveEach(1))
 	}, SpecTimeout(5*time.Minute))
+
+	It("fault 4, C099: takes a machine for done whose change is forgotten, when its node runs what was asked", func(ctx SpecContext) {
+		const name, stuck = "forgotten", "eu-1-cp-1"
+		path := clusterFor(ctx, name, through)
+		w := watch(ctx, through, name)
+		script(path, stuck, k8sd.Pruned(time.Second))
+		p := policyFor(name)
+		p.Spec.Upgrade.Machine.Timeout = &metav1.Duration{Duration: 5 * time.Second}
+		Expect(world.Hub.Create(ctx, p)).To(Succeed())
+		phase(ctx, name, fleetv1.RolloutSucceeded)
+		Expect(posts(ctx, Default, path)).To(HaveEach(1))
+		finished(ctx, Default, path)
+		settled(ctx, Default, path)
+		w.nothingWrong(Default)
+	}, SpecTimeout(5*time.Minute))
+
+	It("laws 3, 11: refreshes machines that carry the release and run less, and gives the owners their release back",
+		func(ctx SpecContext) {
+			const name = "again"
+			path := clusterAt(ctx, name, through, oldVersion, nextTarget)
+			w := watch(ctx, through, name)
+			Expect(world.Hub.Create(ctx, policyFor(name))).To(Succeed())
+			phase(ctx, name, fleetv1.RolloutSucceeded)
+			returned := func(g Gomega) {
+				_, owners := releases(ctx, g, path, keys)
+				g.Expect(owners).To(Equal(map[string]string{"eu-1-cp": nextTarget, "eu-1-a": nextTarget}))
+				g.Expect(posts(ctx, g, path)).To(HaveEach(1))
+				finished(ctx, g, path)
+				w.nothingWrong(g)
+			}
+			Eventually(returned).WithContext(ctx).Should(Succeed())
+			Consistently(returned).WithContext(ctx).WithTimeout(patience).Should(Succeed())
+		}, SpecTimeout(5*time.Minute))
 
 	DescribeTable("stops at a machine boundary and leaves nothing of ours", func(ctx SpecContext, name string,
 		stop func(ctx context.Context),

@@ -35,14 +35,14 @@ var keys, ownKeys = protocol.KeysFor(protocol.ProviderPrefix), protocol.KeysFor(
 // of an earlier upgrade, as the controllers leave it, and returns its path when the hub knows it to be healthy.
 func clusterFor(ctx context.Context, spec, member string) string {
 	GinkgoHelper()
-	return clusterAt(ctx, spec, member, oldVersion)
+	return clusterAt(ctx, spec, member, oldVersion, oldTarget)
 }
 
-// clusterAt is a cluster whose nodes run a version.
-func clusterAt(ctx context.Context, spec, member, version string) string {
+// clusterAt is a cluster whose nodes run a version and whose objects carry a release.
+func clusterAt(ctx context.Context, spec, member, version, release string) string {
 	GinkgoHelper()
 	path, err := world.AddCluster(ctx, member, build.Cluster(spec, "eu-1").Label(forSpec, spec).
-		ControlPlane(3).Pool("a", 2).At(version).Release(oldTarget).OwnerRelease(oldTarget))
+		ControlPlane(3).Pool("a", 2).At(version).Release(release).OwnerRelease(release))
 	Expect(err).NotTo(HaveOccurred())
 	Eventually(func(g Gomega) {
 		var list fleetv1.WorkloadClusterList
