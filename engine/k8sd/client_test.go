@@ -171,7 +171,13 @@ func TestAnErrorSaysWhetherTheNodeCanHaveSeenTheRequest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, "n0")
-			client := w.client(func(o *k8sd.Options) { o.Timeout, o.DialTimeout = time.Second, 500*time.Millisecond })
+			client := w.client(func(o *k8sd.Options) {
+				o.Timeout = time.Minute
+				if c.text == "deadline exceeded" {
+					o.Timeout = 3 * time.Second // long enough to get there on a busy machine
+				}
+				o.DialTimeout = o.Timeout
+			})
 			c.prepare(w)
 			_, err := client.Refresh(t.Context(), at("n0"), channel)
 			if err == nil {

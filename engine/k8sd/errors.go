@@ -32,8 +32,8 @@ type Error struct {
 	Err error
 }
 
-// Error says what went wrong.
-func (e *Error) Error() string { return e.Err.Error() }
+// Error says what went wrong, in bounded length.
+func (e *Error) Error() string { return clipped(e.Err.Error()) }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }

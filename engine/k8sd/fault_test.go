@@ -26,7 +26,7 @@ func TestFault17_EachKindOfCallHasItsOwnDeadline(t *testing.T) {
 		class   k8sd.Class
 	}{
 		"a question to a k8sd that does not answer": {
-			options: func(o *k8sd.Options) { o.StatusTimeout = 300 * time.Millisecond },
+			options: func(o *k8sd.Options) { o.StatusTimeout = 3 * time.Second },
 			prepare: func(w *world) { w.nodes["n0"].hang = never },
 			call: func(t *testing.T, c *k8sd.Client) error {
 				_, err := c.RefreshStatus(t.Context(), at("n0"), "1")
@@ -35,12 +35,12 @@ func TestFault17_EachKindOfCallHasItsOwnDeadline(t *testing.T) {
 			class: k8sd.Unknown,
 		},
 		"a refresh by a k8sd that does not answer": {
-			options: func(o *k8sd.Options) { o.Timeout = 300 * time.Millisecond },
+			options: func(o *k8sd.Options) { o.Timeout = 3 * time.Second },
 			prepare: func(w *world) { w.nodes["n0"].hang = never },
 			call:    refresh, class: k8sd.Unknown,
 		},
 		"the way to a node whose kubelet does not answer": {
-			options: func(o *k8sd.Options) { o.DialTimeout = 300 * time.Millisecond },
+			options: func(o *k8sd.Options) { o.DialTimeout = 3 * time.Second },
 			prepare: func(w *world) { w.mute = "n0" },
 			call:    refresh, class: k8sd.NotSent,
 		},
@@ -116,12 +116,16 @@ func TestFault20_ATokenThatK8sdRepeatsIsHidden(t *testing.T) {
 		"in an error with 200":        {http.StatusOK, `{"error":"` + token + `"}`},
 		"in what is no JSON":          {http.StatusBadGateway, token},
 		"in what is no JSON with 200": {http.StatusOK, token},
+		"in place of a status":        {0, ""},
 		"in metadata of no shape":     {http.StatusOK, `{"metadata":"` + token + `"}`},
 		"in the end of a change":      {http.StatusOK, `{"metadata":{"completed":true,"status":"` + token + `","errorMessage":"` + token + `"}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, "n0")
 			w.nodes["n0"].says(c.code, c.body)
+			if c.code == 0 {
+				w.nodes["n0"].answer = []byte(token + "\r\n\r\n")
+			}
 			client := w.client(defaults)
 			_, refreshErr := client.Refresh(t.Context(), at("n0"), channel)
 			status, statusErr := client.RefreshStatus(t.Context(), at("n0"), "1")
@@ -174,6 +178,7 @@ func TestAnAnswerThatIsNoneOfOursIsBoundedAndUnknown(t *testing.T) {
 		class  k8sd.Class
 	}{
 		"another protocol":  {"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", k8sd.Unknown},
+		"a long first line": {"HTTP/1.1 " + long[:10_000] + "\r\n\r\n", k8sd.Unknown},
 		"no HTTP":           {"SSH-2.0-OpenSSH_9.6\r\n\r\n", k8sd.Unknown},
 		"a long change id":  {ok(`{"metadata":{"changeId":"` + long + `"}}`), k8sd.Unknown},
 		"a long error":      {ok(`{"error":"` + long + `"}`), k8sd.Rejected},

@@ -48,7 +48,9 @@ func newLink(node Node, w *workload, opts Options, verify func(tls.ConnectionSta
 		},
 		TLSHandshakeTimeout: opts.DialTimeout,
 		MaxIdleConns:        1,
-		IdleConnTimeout:     opts.Idle,
+		// Beyond it an answer is none of k8sd's.
+		MaxResponseHeaderBytes: maxHeader,
+		IdleConnTimeout:        opts.Idle,
 	}
 	return l
 }

@@ -25,6 +25,7 @@ const (
 	tokenHeader = "node-token"
 	// maxAnswer bounds what is read of an answer; real ones have less than 1 KiB.
 	maxAnswer = 1 << 20
+	maxHeader = 16 << 10
 	// maxText bounds what is kept of k8sd's own words, maxChangeID a change id; real ones are numbers.
 	maxText     = 1 << 10
 	maxChangeID = 256
@@ -80,6 +81,16 @@ type envelope struct {
 
 type endpoint struct{ host, token string }
 
+func (e endpoint) secret() bool { return len(e.token) >= minHidden }
+
+// hide returns the error, or one that says the same without the token.
+func (e endpoint) hide(err error) error {
+	if !e.secret() || !strings.Contains(err.Error(), e.token) {
+		return err
+	}
+	return errors.New(strings.ReplaceAll(err.Error(), e.token, hidden))
+}
+
 type request struct {
 	path string
 	body any
@@ -108,7 +119,7 @@ func (r request) send(ctx context.Context, way http.RoundTripper, to endpoint, i
 	case err != nil && !connected.Load():
 		return notSent(err)
 	case err != nil:
-		return unknown(0, err)
+		return unknown(0, to.hide(err))
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode == http.StatusSwitchingProtocols { // its body would not end with ctx
@@ -118,7 +129,7 @@ func (r request) send(ctx context.Context, way http.RoundTripper, to endpoint, i
 	if err != nil {
 		return unknown(resp.StatusCode, fmt.Errorf("reading the answer: %w", err))
 	}
-	if len(to.token) >= minHidden {
+	if to.secret() {
 		text = bytes.ReplaceAll(text, []byte(to.token), []byte(hidden))
 	}
 	return decode(resp.StatusCode, text, into)

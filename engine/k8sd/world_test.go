@@ -47,7 +47,7 @@ const token = "0123456789abcdef0123456789abcdef"
 // world is a workload cluster with nodes, as a management cluster reaches it: an API server that passes port-forwards
 // on, and a k8sd behind each.
 type world struct {
-	t       *testing.T
+	t       testing.TB
 	api     *httptest.Server
 	secrets client.WithWatch
 	clock   *clocktesting.FakeClock
@@ -70,6 +70,8 @@ type node struct {
 	cert      tls.Certificate
 	// answer is given after each request; a nil one cuts the connection.
 	answer []byte
+	// last ends the connection after the answer.
+	last bool
 	// hang keeps the answer back until the test ends.
 	hang chan struct{}
 
@@ -78,7 +80,7 @@ type node struct {
 	conns    int
 }
 
-func newWorld(t *testing.T, names ...string) *world {
+func newWorld(t testing.TB, names ...string) *world {
 	t.Helper()
 	w := &world{
 		t: t, nodes: map[string]*node{}, clock: clocktesting.NewFakeClock(time.Unix(0, 0)),
@@ -248,7 +250,7 @@ func (w *world) counted() (tunnels, open int) {
 	return w.tunnels, w.open
 }
 
-func newNode(t *testing.T, name string) *node {
+func newNode(t testing.TB, name string) *node {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -262,7 +264,7 @@ func newNode(t *testing.T, name string) *node {
 	return n
 }
 
-func selfSigned(t *testing.T) tls.Certificate {
+func selfSigned(t testing.TB) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -322,13 +324,13 @@ func (n *node) talk(conn net.Conn) {
 		}
 		n.mu.Lock()
 		n.requests = append(n.requests, wire.String())
-		answer, hang := n.answer, n.hang
+		answer, hang, last := n.answer, n.hang, n.last
 		n.mu.Unlock()
 		<-hang
 		if answer == nil {
 			return
 		}
-		if _, err := conn.Write(answer); err != nil {
+		if _, err := conn.Write(answer); err != nil || last {
 			return
 		}
 	}
