@@ -152,7 +152,7 @@ func (o Observation) retryAt(a protocol.Attempt) time.Time {
 		pause *= 2
 	}
 	pause = min(pause, limit)
-	return a.FailedAt.Add(pause).Add(time.Duration(o.Spread*spreadShare*float64(pause)))
+	return a.FailedAt.Add(pause).Add(time.Duration(o.Spread * spreadShare * float64(pause)))
 }
 
 // permitted reports whether a machine may begin: permission that is there must not be over, and a machine of a hub
