@@ -15,6 +15,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/windlass-dev/windlass/engine"
 	"github.com/windlass-dev/windlass/engine/capi"
 	"github.com/windlass-dev/windlass/engine/protocol"
 	"github.com/windlass-dev/windlass/test/build"
@@ -47,7 +48,7 @@ func benchmarkPool(b *testing.B, n int) {
 		cfg := rest.CopyConfig(m.Config)
 		cfg.Wrap(calls.wrap)
 		cl := connected(b, cfg)
-		stop := hosted(b, cl, quick())
+		stop := hosted(b, cl, engine.Options{}) // a lease with room: the machine is busy
 		kinds, err := capi.Discover(cl.GetRESTMapper(), capi.DefaultControlPlanes())
 		if err != nil {
 			b.Fatal(err)
