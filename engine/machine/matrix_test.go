@@ -5,6 +5,7 @@ package machine_test
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -95,9 +96,7 @@ func TestC117_NextReachesAFixedPointFromAnyMarks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		annotations := rapid.SampledFrom(everyMark()).Draw(t, "marks")
 		copied := map[string]string{protocol.PlanKey: plan}
-		for k, v := range annotations {
-			copied[k] = v
-		}
+		maps.Copy(copied, annotations)
 		answers := rapid.SliceOfN(rapid.SampledFrom([]k8sd.Status{doing, done, failed, undone, unknown, {Status: "Error"}}), 1, 6).
 			Draw(t, "answers")
 		ids := rapid.SampledFrom([]string{"", "2"}).Draw(t, "change id")

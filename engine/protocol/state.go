@@ -41,6 +41,7 @@ type Marks struct {
 func (k Keys) Read(annotations map[string]string) Marks {
 	m := Marks{Status: annotations[k.Status], Release: annotations[k.Release], LastFailed: annotations[k.LastFailed]}
 	m.To, m.HasTo = annotations[k.To]
+	m.To = string([]rune(m.To)) // what is no UTF-8 becomes what JSON makes of it, so that an attempt at it is known again
 	m.ChangeID, m.HasChangeID = annotations[k.ChangeID]
 	return m
 }
