@@ -53,11 +53,11 @@ func (m Member) asked(target string) changes {
 	return write
 }
 
-// RevokeMachine takes the target of a machine back; with clear also a change that is known not to be in flight.
-func (m Member) RevokeMachine(ctx context.Context, seen capi.Cluster, machine capi.Machine, clear bool) error {
+// RevokeMachine takes the target of a machine back; with change also a change that is known not to be in flight.
+func (m Member) RevokeMachine(ctx context.Context, seen capi.Cluster, machine capi.Machine, change bool) error {
 	write := changes{}
 	write.remove(m.Keys.To)
-	if clear {
+	if change {
 		write.remove(m.Keys.Status, m.Keys.ChangeID)
 	}
 	return m.patchMachine(ctx, seen, machine, write)

@@ -41,7 +41,8 @@ var machineWrites = map[string]struct {
 		},
 	},
 	"fault 10: GrantMachine leaves no status that a second patch would take for its own": {
-		map[string]string{keys.Status: protocol.StatusInProgress}, with(holder, map[string]string{keys.To: wanted}),
+		map[string]string{keys.Status: protocol.StatusInProgress},
+		with(holder, map[string]string{keys.To: wanted}),
 		func(ctx context.Context, t *testing.T, w *world) error {
 			return w.member.GrantMachine(ctx, w.cluster(t), w.machine(t, "m"), wanted)
 		},
@@ -61,7 +62,8 @@ var machineWrites = map[string]struct {
 		},
 	},
 	"RevokeMachine takes with it a change that is none": {
-		with(running, map[string]string{keys.To: wanted}), map[string]string{keys.LastFailed: running[keys.LastFailed]},
+		with(running, map[string]string{keys.To: wanted}),
+		map[string]string{keys.LastFailed: running[keys.LastFailed]},
 		func(ctx context.Context, t *testing.T, w *world) error {
 			return w.member.RevokeMachine(ctx, w.cluster(t), w.machine(t, "m"), true)
 		},

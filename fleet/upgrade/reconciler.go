@@ -245,36 +245,40 @@ func carryOut(ctx context.Context, step cluster.Step, s scene, d drive.Member, n
 		return d.Settle(ctx, seen, s.owners, s.named(step.Leftovers))
 	case cluster.ReleaseClaim:
 		return d.ReleaseClaim(ctx, seen)
+	case cluster.RetireOwner, cluster.ReturnRelease:
+		return onOwner(ctx, step, s, d)
+	case cluster.GrantMachine, cluster.FollowMachine, cluster.RevokeMachine, cluster.ClearMachine, cluster.RecordRelease:
+		return onMachine(ctx, step, s, d)
 	}
-	return carryOutBeside(ctx, step, s, d)
+	return fmt.Errorf("unknown action %q", step.Action)
 }
 
-// carryOutBeside is what is done beside a provider, or through it.
-func carryOutBeside(ctx context.Context, step cluster.Step, s scene, d drive.Member) error {
-	seen := s.world.Cluster
+// onOwner is what is written on an owner for the controllers of a provider.
+func onOwner(ctx context.Context, step cluster.Step, s scene, d drive.Member) error {
 	o, found := s.owner(step.Owner)
 	if !found {
 		return drive.ErrStale
 	}
-	switch step.Action {
-	case cluster.RetireOwner:
-		return d.Retire(ctx, seen, o)
-	case cluster.ReturnRelease:
-		return d.ReturnRelease(ctx, seen, o, s.previous(step.Owner))
+	if step.Action == cluster.ReturnRelease {
+		return d.ReturnRelease(ctx, s.world.Cluster, o, s.previous(step.Owner))
 	}
+	return d.Retire(ctx, s.world.Cluster, o)
+}
+
+// onMachine is what is written on one machine.
+func onMachine(ctx context.Context, step cluster.Step, s scene, d drive.Member) error {
+	o, isOwned := s.owner(step.Owner)
 	m, found := s.machines[step.Machine]
-	if !found {
+	if !isOwned || !found {
 		return drive.ErrStale
 	}
-	switch step.Action {
-	case cluster.GrantMachine:
-		return d.GrantMachine(ctx, seen, m, o.Target)
-	case cluster.FollowMachine:
-		return d.FollowMachine(ctx, seen, m, o.Target)
-	case cluster.RevokeMachine, cluster.ClearMachine:
-		return d.RevokeMachine(ctx, seen, m, step.Action == cluster.ClearMachine)
-	case cluster.RecordRelease:
-		return d.RecordRelease(ctx, seen, m, o.Target)
+	seen := s.world.Cluster
+	effects := map[cluster.Action]func() error{
+		cluster.GrantMachine:  func() error { return d.GrantMachine(ctx, seen, m, o.Target) },
+		cluster.FollowMachine: func() error { return d.FollowMachine(ctx, seen, m, o.Target) },
+		cluster.RevokeMachine: func() error { return d.RevokeMachine(ctx, seen, m, false) },
+		cluster.ClearMachine:  func() error { return d.RevokeMachine(ctx, seen, m, true) },
+		cluster.RecordRelease: func() error { return d.RecordRelease(ctx, seen, m, o.Target) },
 	}
-	return fmt.Errorf("unknown action %q", step.Action)
+	return effects[step.Action]()
 }

@@ -73,8 +73,28 @@ func (l look) ask(current Owner, m Machine) Step {
 
 // unfit is what speaks against beginning a machine now: order, quorum and health are the hub's (faults 5, 9b, 15, 16).
 func (l look) unfit(current Owner, m Machine) (Step, bool) {
-	r := l.trails[m.Name].record
-	again := r.Attempts > 0 || r.Failures > 0
+	if step, hindered := l.barred(current, m); hindered {
+		return step, true
+	}
+	if sick, found := l.sick(m); found {
+		return l.hold(policy.ReasonClusterUnhealthy, "%s", sick), true
+	}
+	if r := l.trails[m.Name].record; r.Attempts > 0 || r.Failures > 0 {
+		return Step{}, false // its own ill health does not keep it from another attempt
+	}
+	if current.Role == ControlPlane && !current.Health.Good() {
+		return l.hold(policy.ReasonClusterUnhealthy, "%s",
+			cmp.Or(current.Health.Message, current.ID()+" is not known to be healthy")), true
+	}
+	if slices.ContainsFunc(l.atWork(current), func(other Machine) bool { return other.Name != m.Name }) {
+		return Step{}, false // those at work may be away; the others were looked at
+	}
+	return l.unhealthy()
+}
+
+// barred is what speaks against beginning a machine whatever its health: somebody else at work, machines that come and
+// go, versions that do not fit.
+func (l look) barred(current Owner, m Machine) (Step, bool) {
 	foreign, strangers := l.strangers()
 	rolling := l.rolling()
 	switch {
@@ -96,20 +116,7 @@ func (l look) unfit(current Owner, m Machine) (Step, bool) {
 		return l.hold(policy.ReasonSingleControlPlane, "%s has one machine, and singleControlPlane is Refuse",
 			current.ID()), true
 	}
-	if sick, found := l.sick(m); found {
-		return l.hold(policy.ReasonClusterUnhealthy, "%s", sick), true
-	}
-	if again {
-		return Step{}, false // its own ill health does not keep it from another attempt
-	}
-	if current.Role == ControlPlane && !current.Health.Good() {
-		return l.hold(policy.ReasonClusterUnhealthy, "%s",
-			cmp.Or(current.Health.Message, current.ID()+" is not known to be healthy")), true
-	}
-	if slices.ContainsFunc(l.atWork(current), func(other Machine) bool { return other.Name != m.Name }) {
-		return Step{}, false // those at work may be away; the others were looked at
-	}
-	return l.unhealthy()
+	return Step{}, false
 }
 
 // rolling says why machines of the cluster are being replaced.

@@ -57,8 +57,6 @@ type provided struct {
 	last   string
 	// crash: what was decided is stored and not carried out.
 	crash func() bool
-	// previous releases as the caller stores them, and those of the owners.
-	releases map[string]string
 }
 
 // granting is a healthy cluster of three control plane machines and a pool of two, nothing written.

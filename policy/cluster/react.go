@@ -145,8 +145,7 @@ func (l look) stops() bool {
 // remember hands the records to the caller, as they are once the step is carried out.
 func (l look) remember(before Observation, step *Step) {
 	if t, found := l.trails[step.Machine]; found {
-		switch step.Action {
-		case GrantMachine, FollowMachine:
+		if step.Action == GrantMachine || step.Action == FollowMachine {
 			t.record = t.record.asked(l.now, l.kubelet(step.Machine), step.Action == FollowMachine)
 			l.trails[step.Machine] = t
 		}

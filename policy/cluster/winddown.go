@@ -21,18 +21,8 @@ func (l look) windDown(during, end Step) Step {
 		during.Action = TakeClaim
 		return during
 	}
-	if standing, found := l.armed(); found {
-		return l.retire(during, standing)
-	}
-	for _, owner := range slices.Backward(l.o.inOrder()) {
-		if owner.Ours && owner.HasTo && owner.Present && !l.o.PerMachine {
-			during.Action, during.Owner = WithdrawOwner, owner.ID()
-			return during
-		}
-	}
-	if !l.o.PerMachine && l.permitted() && slices.ContainsFunc(l.o.Owners, Owner.requested) {
-		during.Action, during.Until = SetPermission, l.now.Truncate(time.Second)
-		return during
+	if step, due := l.withdraw(during); due {
+		return step
 	}
 	if machine, found := l.unfinished(); found {
 		if !during.Phase.Ended() {
@@ -51,6 +41,24 @@ func (l look) windDown(during, end Step) Step {
 	}
 	during.Action = ReleaseClaim
 	return during
+}
+
+// withdraw takes back what lets machines begin.
+func (l look) withdraw(during Step) (Step, bool) {
+	if standing, found := l.armed(); found {
+		return l.retire(during, standing), true
+	}
+	for _, owner := range slices.Backward(l.o.inOrder()) {
+		if owner.Ours && owner.HasTo && owner.Present && !l.o.PerMachine {
+			during.Action, during.Owner = WithdrawOwner, owner.ID()
+			return during, true
+		}
+	}
+	if !l.o.PerMachine && l.permitted() && slices.ContainsFunc(l.o.Owners, Owner.requested) {
+		during.Action, during.Until = SetPermission, l.now.Truncate(time.Second)
+		return during, true
+	}
+	return Step{}, false
 }
 
 // unfinished is a machine that finishes before anything of it is removed.
