@@ -165,3 +165,51 @@ func TestTheLastWordsAreThoseOfThisRequest(t *testing.T) {
 		})
 	}
 }
+
+// TestFault14_AGrantIsCheckedOnceMoreAgainstWhatIsThereNow: what the cache has not seen yet takes it back.
+func TestFault14_AGrantIsCheckedOnceMoreAgainstWhatIsThereNow(t *testing.T) {
+	three := func(second map[string]string) []capi.Machine {
+		return []capi.Machine{
+			healthy("cp-1", "", "v1.33.4", release("x")), healthy("cp-2", "", "v1.33.4", second),
+			healthy("cp-3", "", "v1.33.4", release("x")),
+		}
+	}
+	cu := planned("v1.33.9")
+	cu.Spec.Owners = cu.Spec.Owners[:1]
+	cu.Spec.NotAfter = new(metav1.NewTime(start.Add(time.Hour)))
+	look := func(machines []capi.Machine, change func(*capi.ControlPlane)) scene {
+		w := shown(machines...)
+		w.Cluster.Annotations = map[string]string{drive.ClaimKey: `{"v":1,"hub":"hub-1","rollout":"fleet/ro","uid":"cu-1",` +
+			`"cluster":"c-1","since":"2026-11-30T02:00:00Z"}`}
+		w.Pools = nil
+		if change != nil {
+			change(&w.ControlPlanes[0].Object)
+		}
+		return observe(cu, perMember, w, ours)
+	}
+	decided := cluster.Next(look(three(release("x")), nil).observation, start)
+	if decided.Action != cluster.GrantMachine || decided.Machine != "cp-1" {
+		t.Fatalf("decided: %s, %s", decided, decided.Message)
+	}
+	released := func(o *capi.ControlPlane) { o.Annotations = release("y") }
+	unready := func(o *capi.ControlPlane) { o.ReadyReplicas = 2 }
+	for name, c := range map[string]struct {
+		live  scene
+		now   time.Time
+		stays bool
+	}{
+		"nothing has changed":            {look(three(release("x")), nil), start, true},
+		"another machine was asked":      {look(three(map[string]string{keys.To: target}), nil), start, false},
+		"another machine is gone":        {look(three(release("x"))[:2], nil), start, false},
+		"the permission has just ended":  {look(three(release("x")), nil), start.Add(time.Hour), false},
+		"an owner has a release again":   {look(three(release("x")), released), start, false},
+		"the control plane is not ready": {look(three(release("x")), unready), start, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			live, still := stands(decided, c.live, c.now)
+			if _, there := live.machines["cp-1"]; there != c.stays {
+				t.Errorf("it would be written: %t; now it is %s", there, still)
+			}
+		})
+	}
+}

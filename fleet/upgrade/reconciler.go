@@ -114,12 +114,20 @@ func (r *Reconciler) again(
 	if err != nil {
 		return scene{}, err
 	}
-	live := observe(cu, s.reach, w, d)
-	if still := cluster.Next(live.observation, r.Clock.Now()); still.Action != step.Action || still.Machine != step.Machine {
+	live, still := stands(step, observe(cu, s.reach, w, d), r.Clock.Now())
+	if still.Action != step.Action || still.Machine != step.Machine {
 		log.FromContext(ctx).Info("the grant no longer stands", "step", step.String(), "now", still.String())
-		return scene{reach: s.reach}, nil
 	}
 	return live, nil
+}
+
+// stands decides once more on what is seen now: a scene without machines where the grant no longer stands.
+func stands(step cluster.Step, live scene, now time.Time) (scene, cluster.Step) {
+	still := cluster.Next(live.observation, now)
+	if still.Action != step.Action || still.Machine != step.Machine {
+		return scene{reach: live.reach}, still
+	}
+	return live, still
 }
 
 // look reads the member and decides.
@@ -153,7 +161,8 @@ func (r *Reconciler) look(ctx context.Context, cu *fleetv1.ClusterUpgrade) (repo
 	now := r.Clock.Now()
 	step := cluster.Next(s.observation, now)
 	l := report.Look{
-		Owners: cluster.Follow(s.observation, now), Standing: s.observation.Standing, Step: step, Seen: reach.Ready && w.Present, States: map[string]string{},
+		Owners: cluster.Follow(s.observation, now), Standing: s.observation.Standing, Step: step,
+		Seen: reach.Ready && w.Present, States: map[string]string{},
 		Claimed: s.observation.Claim.State == cluster.ClaimOurs || (cu.Status.Claimed && !reach.Ready),
 	}
 	for name, machine := range s.machines {

@@ -165,7 +165,8 @@ func TestCasesOfGrantedMachines(t *testing.T) {
 			w.o.Intent = policy.Withdraw
 		}, did{policy.Holding, cluster.ReasonWithdrawing, cluster.RevokeMachine, "cp-1"}},
 		"C115: withdrawn, one that failed is not tried again": {func(w *provided) {
-			w.at("cp-1", time.Hour, cluster.Marks{Status: "failed", ChangeID: "17", HasChangeID: true}).Record.FailedAt = w.now.Add(-30 * time.Minute)
+			m := w.at("cp-1", time.Hour, cluster.Marks{Status: "failed", ChangeID: "17", HasChangeID: true})
+			m.Record.FailedAt = w.now.Add(-30 * time.Minute)
 			w.o.Intent = policy.Withdraw
 		}, did{policy.Holding, cluster.ReasonWithdrawing, cluster.Settle, ""}},
 

@@ -103,7 +103,8 @@ func fromBytes(data []byte) cluster.Observation {
 		owner.To = []string{text, "", "odd"}[next(3)]
 		for k := range next(4) {
 			owner.Machines = append(owner.Machines, cluster.Machine{
-				Name: fmt.Sprintf("m-%d-%d", i, k), Marks: marks(), Record: record(), Ours: yes(), Health: verdict(), Proven: verdict(), InFlight: yes(), Requested: yes(), Quarantined: !likely(), Leftovers: yes(),
+				Name: fmt.Sprintf("m-%d-%d", i, k), Marks: marks(), Record: record(), Ours: yes(),
+				Health: verdict(), Proven: verdict(), InFlight: yes(), Requested: yes(), Quarantined: !likely(), Leftovers: yes(),
 				Kubelet: []string{latest, old, "odd"}[next(3)], Architecture: "amd64", Release: []string{text, ""}[next(2)],
 			})
 		}

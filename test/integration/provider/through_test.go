@@ -91,7 +91,7 @@ var _ = Describe("engine: Provider, grant: Machine", func() {
 		Expect(posts(ctx, Default, path)).To(HaveEach(1))
 	}, SpecTimeout(5*time.Minute))
 
-	It("fault 4, C099: takes a machine for done whose change is forgotten, when its node runs what was asked", func(ctx SpecContext) {
+	It("fault 4, C099: takes a machine for done whose change is forgotten, by what its node runs", func(ctx SpecContext) {
 		const name, stuck = "forgotten", "eu-1-cp-1"
 		path := clusterFor(ctx, name, through)
 		w := watch(ctx, through, name)
