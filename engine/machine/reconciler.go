@@ -71,7 +71,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	case Write:
 		err = r.write(ctx, seen, step)
 	case Send:
-		err = r.send(ctx, seen, o, step)
+		if err = r.check(ctx, seen, o); err == nil {
+			err = r.send(ctx, seen, o, step)
+		}
 	}
 	again, err := member.LookAgain(err)
 	return reconcile.Result{RequeueAfter: again}, err
@@ -102,6 +104,21 @@ func (r *Reconciler) observe(ctx context.Context, m capi.Machine) (Observation, 
 	o.Paused = o.Paused || !found || c.IsPaused() // a cluster that is not there yet is as good as paused
 	o.StartBefore, o.StartBeforeErr = member.StartBefore(c)
 	return o, nil
+}
+
+// check reads the cluster past the cache: the pause and the permission that count are those of the moment at which the
+// refresh is sent (law 9). The machine itself is checked by the write of the intent.
+func (r *Reconciler) check(ctx context.Context, m capi.Machine, o Observation) error {
+	c, found, err := r.Member.Cluster(ctx, r.Member.Live, clusterOf(m))
+	if err != nil {
+		return err
+	}
+	o.Paused = o.Paused || !found || c.IsPaused()
+	o.StartBefore, o.StartBeforeErr = member.StartBefore(c)
+	if Next(o, r.now()).Action != Send {
+		return fmt.Errorf("refreshing machine %s: its cluster does not permit it any more: %w", m.Key(), member.ErrStale)
+	}
+	return nil
 }
 
 // draining reads what concerns the drain. A record that cannot be read is as good as one of this machine and its node.
