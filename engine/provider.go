@@ -134,12 +134,10 @@ func (p *prefix) watch(ctx context.Context) error {
 		}
 		found, err := p.find(ctx)
 		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil && p.clock.Since(seen) > providerFresh:
+		case err != nil && ctx.Err() == nil && p.clock.Since(seen) > providerFresh:
 			return fmt.Errorf("looking for other controllers: %w", err)
 		case err != nil:
-			log.FromContext(ctx).Error(err, "looking for other controllers failed; it is tried again")
+			log.FromContext(ctx).Info("looking for other controllers failed; it is tried again", "error", err.Error())
 			continue
 		case found != p.is:
 			return p.change()

@@ -54,10 +54,10 @@ func (r *machines) Reconcile(ctx context.Context, req reconcile.Request) (reconc
 	if err := r.reader.Get(ctx, cluster, capi.Object(r.kinds.Cluster)); err != nil {
 		return reconcile.Result{}, fmt.Errorf("reading cluster %s: %w", cluster, err)
 	}
-	if _, err := r.secret(ctx, cluster, "-kubeconfig", "value"); err != nil {
+	if err := r.have(ctx, cluster, "-kubeconfig", "value"); err != nil {
 		return reconcile.Result{}, err
 	}
-	if _, err := r.secret(ctx, cluster, "-token", "value"); err != nil {
+	if err := r.have(ctx, cluster, "-token", "value"); err != nil {
 		return reconcile.Result{}, err
 	}
 	l := look{r, r.helper(machine), machine, k8sd.Node{Cluster: cluster, Machine: seen.Name, NodeName: seen.NodeName}, option}
@@ -180,24 +180,23 @@ func (l look) ask(call func(*k8sd.Client) error) error {
 }
 
 func (l look) tokenThere(ctx context.Context) error {
-	_, err := l.secret(ctx, l.node.Cluster, "-token", "node-token-"+l.node.Machine)
-	if err != nil {
+	if err := l.have(ctx, l.node.Cluster, "-token", "node-token-"+l.node.Machine); err != nil {
 		return fmt.Errorf("node-token for machine %q not found: %w", l.node.Machine, err)
 	}
 	return nil
 }
 
-// secret reads a key, which must be there, of a Secret of a cluster.
-func (m member) secret(ctx context.Context, cluster types.NamespacedName, suffix, key string) ([]byte, error) {
+// have claims that a Secret of a cluster is there and has a key.
+func (m member) have(ctx context.Context, cluster types.NamespacedName, suffix, key string) error {
 	s := &corev1.Secret{}
 	name := types.NamespacedName{Namespace: cluster.Namespace, Name: cluster.Name + suffix}
 	if err := m.live.Get(ctx, name, s); err != nil {
-		return nil, err
+		return err
 	}
 	if len(s.Data[key]) == 0 {
-		return nil, fmt.Errorf("secret %s has no key %s", name, key)
+		return fmt.Errorf("secret %s has no key %s", name, key)
 	}
-	return s.Data[key], nil
+	return nil
 }
 
 // parseOption is their grammar: it takes an empty value, which the node then refuses.

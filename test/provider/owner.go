@@ -69,8 +69,8 @@ func (m member) machinesOf(
 	ctx context.Context, namespace, cluster string, labels ...client.ListOption,
 ) ([]*unstructured.Unstructured, error) {
 	list := capi.List(m.kinds.Machine)
-	where := append(labels, client.InNamespace(namespace), client.MatchingLabels{capi.ClusterNameLabel: cluster})
-	if err := m.reader.List(ctx, list, where...); err != nil {
+	labels = append(labels, client.InNamespace(namespace), client.MatchingLabels{capi.ClusterNameLabel: cluster})
+	if err := m.reader.List(ctx, list, labels...); err != nil {
 		return nil, err
 	}
 	return pointers(list), nil

@@ -161,7 +161,7 @@ func oneWorker() controller.Options {
 }
 
 func recorder(mgr manager.Manager, source string) record.EventRecorder {
-	return mgr.GetEventRecorderFor(source) //nolint:staticcheck // they record events of the older API
+	return mgr.GetEventRecorderFor(source) // they record events of the older API
 }
 
 func orDefault(d, otherwise time.Duration) time.Duration {
