@@ -85,7 +85,7 @@ func (m Member) Withdraw(ctx context.Context, seen capi.Cluster, o Owner) error 
 		return err
 	}
 	write := changes{}
-	write.remove(m.Keys.To, m.Keys.Status, protocol.PlanKey, protocol.HolderKey)
+	write.remove(m.Keys.To, m.Keys.Status, protocol.PlanKey, protocol.HolderKey, protocol.WaitingKey)
 	return m.patch(ctx, o.GVK, o.Meta, write)
 }
 
@@ -102,7 +102,7 @@ func (m Member) Settle(ctx context.Context, seen capi.Cluster, owners []Owner, m
 			continue
 		}
 		write := changes{}
-		write.remove(protocol.PlanKey, protocol.HolderKey, m.Keys.To)
+		write.remove(protocol.PlanKey, protocol.HolderKey, m.Keys.To, protocol.WaitingKey)
 		write.remove(protocol.KeysFor(protocol.OwnPrefix).To) // of a time in which these were the keys in use
 		if err := m.patch(ctx, o.GVK, o.Meta, write); err != nil {
 			return err
@@ -122,6 +122,12 @@ func (m Member) Settle(ctx context.Context, seen capi.Cluster, owners []Owner, m
 func (m Member) leftovers(annotations map[string]string) changes {
 	write := changes{}
 	write.remove(protocol.PlanKey, protocol.HolderKey, protocol.AttemptKey)
+	if _, ours := annotations[protocol.SkipRemediationKey]; ours {
+		write.remove(protocol.SkipRemediationKey)
+		if annotations[capi.SkipRemediationAnnotation] == "" { // any other value has become a person's
+			write.remove(capi.SkipRemediationAnnotation)
+		}
+	}
 	if m.Keys.Read(annotations).State() != protocol.Idle {
 		write.remove(m.Keys.To, m.Keys.Status, m.Keys.ChangeID, m.Keys.LastFailed)
 	}

@@ -334,6 +334,8 @@ func TestHasLeftoversIsWhetherSettleWouldWrite(t *testing.T) {
 		"our record of attempts":      {map[string]string{protocol.AttemptKey: "{}"}, true},
 		"our plan":                    {map[string]string{protocol.PlanKey: "{}"}, true},
 		"our holder":                  {map[string]string{protocol.HolderKey: "hub-1/cu-1"}, true},
+		"our protection":              {map[string]string{protocol.SkipRemediationKey: "set"}, true},
+		"a person's protection":       {map[string]string{capi.SkipRemediationAnnotation: ""}, false},
 		"marks under another prefix": {
 			map[string]string{protocol.KeysFor(protocol.OwnPrefix).To: "channel=1.33/stable"}, false,
 		},
@@ -345,5 +347,31 @@ func TestHasLeftoversIsWhetherSettleWouldWrite(t *testing.T) {
 				t.Errorf("it has leftovers: %t", got)
 			}
 		})
+	}
+}
+
+// TestSettleTakesBackOurProtectionAndNoOther: what keeps a machine from remediation goes with the upgrade, unless a
+// person has made it theirs.
+func TestSettleTakesBackOurProtectionAndNoOther(t *testing.T) {
+	for value, want := range map[string]bool{"": false, "by hand": true} {
+		w := settling()
+		o := w.read(t, kinds.Machine, "eu-1-md-a")
+		annotations := o.GetAnnotations()
+		annotations[protocol.SkipRemediationKey] = protocol.SkipRemediationSet
+		annotations[capi.SkipRemediationAnnotation] = value
+		o.SetAnnotations(annotations)
+		if err := w.client.Update(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		if err := settle(t.Context(), t, w); err != nil {
+			t.Fatal(err)
+		}
+		after := w.annotations(t, kinds.Machine, "eu-1-md-a")
+		if _, stays := after[capi.SkipRemediationAnnotation]; stays != want {
+			t.Errorf("of value %q it stays: %t", value, stays)
+		}
+		if _, stays := after[protocol.SkipRemediationKey]; stays {
+			t.Errorf("of value %q ours stays", value)
+		}
 	}
 }
