@@ -27,10 +27,10 @@ func recipes() []env.Recipe {
 	flags := []string{"-ldflags", "-s -w"}
 	const library = "sigs.k8s.io/cluster-api/"
 	return []env.Recipe{
-		{Name: core, Package: library + "core", Flags: flags, Usual: "3 to 10 minutes"},
+		{Name: core, Package: library + "core", Flags: flags, Usual: "4 to 8 minutes"},
 		{Name: bootstrap, Package: library + "bootstrap/kubeadm", Flags: flags, Usual: "half a minute after core"},
 		{Name: controlPlane, Package: library + "controlplane/kubeadm", Flags: flags, Usual: "1 minute after core"},
-		{Name: infra, Package: "./inmemory", Flags: flags, Usual: "1 to 2 minutes after core"},
+		{Name: infra, Package: "./inmemory", Flags: flags, Usual: "2 to 4 minutes after core"},
 	}
 }
 

@@ -156,7 +156,7 @@ func (f *front) PortForward(ctx context.Context, name, _ string, port int32, str
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, addr.Network(), addr.String())
 	if err != nil {
-		return nil //nolint:nilerr // the proxy listens; that k8sd behind it does not shows as the end of the stream
+		return nil // the proxy listens; that k8sd behind it does not shows as the end of the stream
 	}
 	defer func() { _ = conn.Close() }()
 	go func() {

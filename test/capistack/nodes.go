@@ -11,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -37,7 +39,7 @@ type nodes struct {
 	server client.Client
 	sim    *k8sd.Simulator
 	cache  cache.Cache
-	log    io.Writer
+	log    io.WriteCloser
 
 	cancel context.CancelFunc
 	work   sync.WaitGroup
@@ -55,12 +57,15 @@ type node struct {
 
 // startNodes starts the simulated k8sd and the way to it.
 func (s *Stack) startNodes() error {
-	n := &nodes{
-		server: s.Client, log: io.Discard, known: map[string]node{}, configs: map[types.NamespacedName]*rest.Config{},
-	}
-	var err error
-	if n.sim, err = k8sd.New(k8sd.Options{Nodes: n}); err != nil {
+	log, err := os.Create(filepath.Join(s.world.Dir(), s.Name+"-nodes.log"))
+	if err != nil {
 		return err
+	}
+	n := &nodes{
+		server: s.Client, log: log, known: map[string]node{}, configs: map[types.NamespacedName]*rest.Config{},
+	}
+	if n.sim, err = k8sd.New(k8sd.Options{Nodes: n, Log: log}); err != nil {
+		return errors.Join(err, log.Close())
 	}
 	s.nodes, s.sim = n, n.sim
 	if s.front, err = newFront(n); err != nil {
@@ -82,6 +87,7 @@ func (n *nodes) stop() {
 		n.cancel()
 	}
 	n.work.Wait()
+	_ = n.log.Close() // what it says after this is of no use
 }
 
 func (n *nodes) run(ctx context.Context) {
