@@ -179,6 +179,14 @@ func TestCasesOfGrantedMachines(t *testing.T) {
 			w.claim()
 			w.o.Standing[0].Release = "channel=1.31-classic/stable"
 		}, did{policy.Progressing, cluster.ReasonOwnerArmed, cluster.RetireOwner, ""}},
+		"fault 3: also before a machine is written down": {func(w *provided) {
+			w.at("cp-1", 30*time.Minute, inFlight).Kubelet = latest
+			w.o.Standing[0].Release = "channel=1.31-classic/stable"
+		}, did{policy.Progressing, cluster.ReasonOwnerArmed, cluster.RetireOwner, ""}},
+		"fault 3: but not before a request that failed is taken back": {func(w *provided) {
+			w.at("cp-1", time.Minute, inFlight).Marks.LastFailed = "Mon, 30 Nov 2026 12:00:00 +0000"
+			w.o.Standing[0].Release = "channel=1.31-classic/stable"
+		}, revoke(cluster.RevokeMachine)},
 		"fault 3: so it is on the way out": {func(w *provided) {
 			w.claim()
 			w.o.Intent, w.o.Standing[0].Release = policy.Withdraw, "channel=1.31-classic/stable"

@@ -147,11 +147,16 @@ func (r Record) lost(now time.Time, why string) Record {
 	return r
 }
 
-// takenBack is the record after its request was removed: where no change is visible one may have begun.
+// takenBack is the record after its request was removed: where no change is visible one may have begun. It is counted
+// once, however often the removal is tried.
 func (r Record) takenBack(m Marks, now time.Time) Record {
-	if !m.HasChangeID && r.BlindSince.IsZero() {
-		r.Attempts, r.Put, r.BlindSince = r.Attempts+1, r.Put+1, now.UTC().Truncate(time.Second)
+	if m.HasChangeID {
+		return r
 	}
+	if r.BlindSince.IsZero() {
+		r.Attempts, r.Put = r.Attempts+1, r.Put+1
+	}
+	r.BlindSince = now.UTC().Truncate(time.Second)
 	return r
 }
 

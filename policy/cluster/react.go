@@ -22,10 +22,15 @@ func (l look) react() (Step, bool) {
 	return Step{}, false
 }
 
-// claimedFirst puts our claim before a step.
+// claimedFirst puts our claim before a step, and before one that takes nothing back the owner that is armed.
 func (l look) claimedFirst(step Step) Step {
 	if l.o.Claim.State != ClaimOurs {
 		step.Action, step.Owner, step.Machine = TakeClaim, "", ""
+		return step
+	}
+	standing, armed := l.armed()
+	if armed && (step.Action == FollowMachine || step.Action == RecordRelease) {
+		return l.retire(step, standing)
 	}
 	return step
 }
@@ -109,7 +114,7 @@ func (l look) writeDown(o Owner, m Machine) Step {
 // lose ends an attempt that failed.
 func (l look) lose(o Owner, m Machine, action Action, why string) Step {
 	r := l.trails[m.Name].record
-	if action == RevokeMachine && r.FailedAt.IsZero() {
+	if action == RevokeMachine {
 		r = r.takenBack(m.Marks, l.now)
 	}
 	l.note(m, r.lost(l.now, why))
