@@ -369,7 +369,8 @@ func TestStopsAreStickyAndTakeBackWhatIsInFlight(t *testing.T) {
 			decided{"Paused", "UnknownField", "w1", "c1=Hold c2=Withdraw", "UnknownField"},
 		},
 		"law 21: an unknown field is the reason though the policy is paused too": {
-			[]int{1, 3}, with(sets(done), isMisspelt, isPaused),
+			[]int{1, 3},
+			with(sets(done), isMisspelt, isPaused),
 			decided{"Paused", "UnknownField", "w1", "", "UnknownField"},
 		},
 		"going on lets it run": {

@@ -392,6 +392,21 @@ func TestBesideOtherControllersTheReleaseIsShownToThemToo(t *testing.T) {
 	}, w.get("a-0").GetAnnotations())
 }
 
+func TestBesideOtherControllersTheReleaseIsShownToThemAfterAWithdrawalToo(t *testing.T) {
+	w := newWorld(t, 1, 1)
+	w.keys = protocol.KeysFor(protocol.OwnPrefix)
+	w.grant("a")
+	w.settle("a")
+	w.begins("a-0")
+	w.annotate("a", nil, w.keys.To, protocol.PlanKey, protocol.HolderKey)
+	w.settle("a")
+	w.ends("a-0")
+	w.settle("a")
+	same(t, "annotations", map[string]string{
+		w.keys.Status: "done", w.keys.Release: target, keys.Release: target,
+	}, w.get("a-0").GetAnnotations())
+}
+
 func TestACrashBetweenAnyTwoWritesIsContinued(t *testing.T) {
 	for cut := range 22 { // lock, mark, owner; unlock, proof; … before and after each
 		t.Run(fmt.Sprint(cut), func(t *testing.T) {

@@ -85,6 +85,9 @@ func unmark(o Observation, _ time.Time) (Step, bool) {
 				p[o.Keys.Status] = nil
 			}
 		}
+		if m.Marked() && m.Marks.Status == protocol.StatusDone && m.Marks.Release != "" {
+			p[protocol.KeysFor(protocol.ProviderPrefix).Release] = m.Marks.Release // as its proof would have told
+		}
 		return Step{Action: WriteMachine, Machine: m.Name, Patch: p}, true
 	}
 	return Step{}, false
