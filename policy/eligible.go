@@ -58,6 +58,9 @@ func (in PlanInput) judgeShape(c Candidate) verdict {
 	case in.Order != WorkersOnly && c.ControlPlaneReplicas == 1 && !in.AllowSingleControlPlane:
 		return verdict{reason: ReasonSingleControlPlane, message: "has one control plane machine, and singleControlPlane " +
 			"is Refuse"}
+	case in.Order != WorkersOnly && c.ControlPlaneReplicas == 2 && !in.AllowSingleControlPlane:
+		return verdict{reason: ReasonSingleControlPlane, message: "has two control plane machines, of which one is no " +
+			"quorum, and singleControlPlane is Refuse"}
 	case wanted == "":
 		return verdict{}
 	case len(c.Architectures) == 0:

@@ -211,8 +211,12 @@ func TestLaw19IneligibleClustersAreListedAndNeverStarted(t *testing.T) {
 		order  policy.Order
 		want   string
 	}{
-		"suited":                                 {edit: at("v1.33.4"), target: target},
-		"one control plane machine":              {edit: single, target: target, want: policy.ReasonSingleControlPlane},
+		"suited":                    {edit: at("v1.33.4"), target: target},
+		"one control plane machine": {edit: single, target: target, want: policy.ReasonSingleControlPlane},
+		"two control plane machines": {
+			edit: func(c *policy.Candidate) { c.ControlPlaneReplicas = 2 }, target: target,
+			want: policy.ReasonSingleControlPlane,
+		},
 		"which does not matter for workers only": {edit: single, target: target, order: policy.WorkersOnly},
 		"no machine that we can upgrade": {
 			edit: func(c *policy.Candidate) { c.Unsupported = "has a MachinePool" }, target: target,

@@ -61,7 +61,7 @@ const (
 const (
 	// ReasonUnsupported: some of its machines cannot be upgraded in place.
 	ReasonUnsupported = "Unsupported"
-	// ReasonSingleControlPlane: its only control plane machine would be away meanwhile.
+	// ReasonSingleControlPlane: its control plane, of one or two machines, has no quorum without one of them.
 	ReasonSingleControlPlane = "SingleControlPlane"
 	// ReasonMixedArchitecture: the target is of one architecture and its machines are of several.
 	ReasonMixedArchitecture = "MixedArchitecture"

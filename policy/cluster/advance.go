@@ -56,7 +56,7 @@ func (l look) hindered() (Step, bool) {
 		case owner.Deleting || owner.Paused:
 			return l.hold(policy.ReasonOwnerPaused, "%s is paused or being deleted", owner.ID()), true
 		case owner.alone() && !o.AllowSingleControlPlane:
-			return l.hold(policy.ReasonSingleControlPlane, "%s has one machine, and singleControlPlane is Refuse",
+			return l.hold(policy.ReasonSingleControlPlane, "%s has no quorum without one machine, and singleControlPlane is Refuse",
 				owner.ID()), true
 		case busy && !owner.Ours:
 			return l.hold(policy.ReasonForeignUpgrade, "machine %s is being upgraded by somebody else", machine.Name), true

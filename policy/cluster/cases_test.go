@@ -128,6 +128,10 @@ func TestCasesOfGrantedMachines(t *testing.T) {
 		"C109: the only control plane machine is left alone": {func(w *provided) {
 			w.alone()
 		}, holds(policy.Pending, policy.ReasonSingleControlPlane)},
+		"C109: nor is one of two, which would lose their quorum": {func(w *provided) {
+			cp := find(&w.o, "cp")
+			cp.Machines, cp.Replicas = cp.Machines[:2], 2
+		}, holds(policy.Pending, policy.ReasonSingleControlPlane)},
 		"C109: unless that is allowed": {func(w *provided) {
 			w.alone()
 			w.claim()

@@ -113,7 +113,7 @@ func (l look) barred(current Owner, m Machine) (Step, bool) {
 		return l.hold(policy.ReasonDowngrade, "machine %s runs %s, which %s would take back", m.Name, m.Kubelet,
 			current.Target), true
 	case current.alone() && !l.o.AllowSingleControlPlane:
-		return l.hold(policy.ReasonSingleControlPlane, "%s has one machine, and singleControlPlane is Refuse",
+		return l.hold(policy.ReasonSingleControlPlane, "%s has no quorum without one machine, and singleControlPlane is Refuse",
 			current.ID()), true
 	}
 	return Step{}, false

@@ -44,8 +44,10 @@ func (o Owner) done() bool {
 	})
 }
 
-// alone: a control plane of one machine, which is away while it is upgraded.
-func (o Owner) alone() bool { return o.Role == ControlPlane && o.Replicas == 1 && !o.done() }
+// alone: a control plane that has no quorum without one machine: of one, or of two.
+func (o Owner) alone() bool {
+	return o.Role == ControlPlane && (o.Replicas == 1 || o.Replicas == 2) && !o.done()
+}
 
 // granted: what would be written on it is there.
 func (o Owner) granted() bool { return o.Ours && o.HasTo && o.To == o.Target && o.PlanMatches }

@@ -23,7 +23,8 @@ const (
 	OrderWorkersOnly Order = "WorkersOnly"
 )
 
-// SingleControlPlane says whether a cluster with one control plane machine is upgraded, which takes its API down.
+// SingleControlPlane says whether a cluster with one or two control plane machines is upgraded, which takes its API down:
+// two have no quorum without one of them.
 // +kubebuilder:validation:Enum=Refuse;Allow;AllowMarked
 type SingleControlPlane string
 
@@ -108,7 +109,7 @@ type UpgradeSettings struct {
 	// machine says how one machine is tried.
 	// +required
 	Machine MachineSettings `json:"machine"`
-	// singleControlPlane says whether a cluster with one control plane machine is upgraded.
+	// singleControlPlane says whether a cluster with one or two control plane machines is upgraded.
 	// +required
 	SingleControlPlane SingleControlPlane `json:"singleControlPlane"`
 }
