@@ -84,8 +84,12 @@ func (c ControlPlane) Etcd() Verdict {
 	return Verdict{Status: True}
 }
 
-// RollsOut says why a control plane is replacing its machines, or is about to; empty: it is not, or does not say.
-func (c ControlPlane) RollsOut() string {
+// RollsOut says why a control plane is replacing its machines, or is about to; empty: it is not, or does not say. Its own
+// conditions count where not all of its machines say whether they are up to date.
+func (c ControlPlane) RollsOut(machines []Machine) string {
+	if outdated, known := specs(machines); known {
+		return outdated
+	}
 	switch {
 	case c.RollingOut == True, c.SpecUpToDate == False:
 		return fmt.Sprintf("control plane %s is replacing its machines", c.Name)
@@ -94,6 +98,22 @@ func (c ControlPlane) RollsOut() string {
 			*c.UpToDateReplicas, c.StatusReplicas, c.Name)
 	}
 	return ""
+}
+
+// specs says which machine its owner is going to replace, by what the machines say of themselves; not known: some do
+// not, or there is none.
+func specs(machines []Machine) (outdated string, known bool) {
+	known = len(machines) > 0
+	for _, m := range machines {
+		switch m.SpecUpToDate {
+		case False:
+			return fmt.Sprintf("machine %s is going to be replaced or updated", m.Name), true
+		case Unknown:
+			known = false
+		case True:
+		}
+	}
+	return "", known
 }
 
 // RollsOut says why a pool is replacing its machines, or is about to; empty: it is not. sets are the MachineSets of
@@ -110,11 +130,14 @@ func (d MachineDeployment) RollsOut(sets []MachineSet, machines []Machine) strin
 			live[m.Set] = true
 		}
 	}
+	outdated, known := specs(machines)
 	switch {
 	case len(live) > 1:
 		names := slices.Sorted(maps.Keys(live))
 		return fmt.Sprintf("pool %s has machines in %d MachineSets: %s", d.Name, len(live), strings.Join(names, ", "))
-	case d.RollingOut == True:
+	case outdated != "":
+		return outdated
+	case d.RollingOut == True && !known:
 		return fmt.Sprintf("pool %s is replacing its machines", d.Name)
 	case d.Unseen:
 		return fmt.Sprintf("the spec of pool %s has changed and no controller has looked at it yet", d.Name)

@@ -95,6 +95,9 @@ type Machine struct {
 	Version, KubeletVersion, Architecture string
 	NodeName, Phase                       string
 	NodeReady, NodeHealthy, HealthCheck   Status
+	// SpecUpToDate: the machine has the spec that its owner wants, else it is to be replaced; Unknown where not served.
+	// That its node runs another version than spec.version, as after each upgrade in place, is no matter of spec.
+	SpecUpToDate Status
 	// EtcdMember and EtcdPod are conditions of control plane machines; Unknown where etcd is not visible.
 	EtcdMember, EtcdPod Status
 }
@@ -170,6 +173,7 @@ func ParseMachine(u *unstructured.Unstructured) Machine {
 		NodeReady:      o.conditionOr("NodeReady", "NodeHealthy"),
 		NodeHealthy:    o.condition("NodeHealthy"),
 		HealthCheck:    o.condition("HealthCheckSucceeded"),
+		SpecUpToDate:   o.specUpToDate(),
 		EtcdMember:     o.condition("EtcdMemberHealthy"),
 		EtcdPod:        o.condition("EtcdPodHealthy"),
 	}

@@ -15,6 +15,9 @@ const (
 	False   Status = "False"
 )
 
+// reasonUpdating is that of a machine's condition UpToDate while its node has another version than the machine.
+const reasonUpdating = "Updating"
+
 // object reads paths of an unstructured object; a path that is absent or of another type reads as absent.
 type object struct{ fields map[string]any }
 
@@ -50,16 +53,31 @@ func (o object) unseen(generation int64) bool {
 
 // condition reads a condition by type. Members that serve v1beta1 keep today's conditions under status.v1beta2.
 func (o object) condition(kind string) Status {
+	s, _ := o.conditionAndReason(kind)
+	return s
+}
+
+func (o object) conditionAndReason(kind string) (Status, string) {
 	for _, path := range [...][]string{{"status", "v1beta2", "conditions"}, {"status", "conditions"}} {
 		list, _, err := unstructured.NestedSlice(o.fields, path...)
 		if err != nil {
 			continue
 		}
-		if s, found := find(list, kind); found {
-			return s
+		if s, reason, found := find(list, kind); found {
+			return s, reason
 		}
 	}
-	return Unknown
+	return Unknown, ""
+}
+
+// specUpToDate reads a machine's condition UpToDate. Since v1.12 Cluster API says False, for the reason Updating, of one
+// whose node runs another version than spec.version; its owner then says RollingOut and replaces nothing.
+func (o object) specUpToDate() Status {
+	s, reason := o.conditionAndReason("UpToDate")
+	if s == False && reason == reasonUpdating && o.condition("Updating") != True {
+		return True
+	}
+	return s
 }
 
 // conditionOr reads a condition, and another where the first is not served.
@@ -70,21 +88,22 @@ func (o object) conditionOr(kind, older string) Status {
 	return o.condition(older)
 }
 
-func find(conditions []any, kind string) (Status, bool) {
+func find(conditions []any, kind string) (s Status, reason string, found bool) {
 	for _, c := range conditions {
 		fields, ok := c.(map[string]any)
 		if !ok || fields["type"] != kind {
 			continue
 		}
+		reason, _ = fields["reason"].(string)
 		switch fields["status"] {
 		case string(True):
-			return True, true
+			return True, reason, true
 		case string(False):
-			return False, true
+			return False, reason, true
 		}
-		return Unknown, true
+		return Unknown, reason, true
 	}
-	return Unknown, false
+	return Unknown, "", false
 }
 
 func orZero(n *int32) int32 {

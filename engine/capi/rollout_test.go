@@ -87,7 +87,7 @@ func TestAControlPlaneRollsOutWhereItSaysSo(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			c.c.Name = "cp"
-			if diff := cmp.Diff(c.want, c.c.RollsOut()); diff != "" {
+			if diff := cmp.Diff(c.want, c.c.RollsOut(nil)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

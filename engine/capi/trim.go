@@ -61,7 +61,11 @@ func trimConditions(conditions []any) func(yield func(any) bool) {
 			if !ok {
 				continue
 			}
-			if !yield(map[string]any{"type": fields["type"], "status": fields["status"]}) {
+			small := map[string]any{"type": fields["type"], "status": fields["status"]}
+			if fields["reason"] == reasonUpdating {
+				small["reason"] = reasonUpdating // the only reason that is read
+			}
+			if !yield(small) {
 				return
 			}
 		}

@@ -55,9 +55,9 @@ func (ControlPlane) Subject(o *unstructured.Unstructured) Subject {
 // Owns takes every control plane machine of the cluster, whoever owns it: the quorum is the cluster's.
 func (ControlPlane) Owns(_ Subject, m capi.Machine) bool { return m.ControlPlane }
 
-// RollsOut goes by what the control plane says of itself: it has no MachineSets.
-func (ControlPlane) RollsOut(o *unstructured.Unstructured, _ []capi.MachineSet, _ []capi.Machine) string {
-	return capi.ParseControlPlane(o).RollsOut()
+// RollsOut goes by what the machines and the control plane say: it has no MachineSets.
+func (ControlPlane) RollsOut(o *unstructured.Unstructured, _ []capi.MachineSet, machines []capi.Machine) string {
+	return capi.ParseControlPlane(o).RollsOut(machines)
 }
 
 // MachineDeployment is the owner of a pool of workers.

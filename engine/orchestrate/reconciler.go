@@ -120,16 +120,16 @@ func (r *Reconciler) observe(ctx context.Context, from client.Reader, req Reques
 func (r *Reconciler) rollsOut(
 	ctx context.Context, from client.Reader, owner Owner, o *unstructured.Unstructured, s scene,
 ) (string, error) {
+	machines := make([]capi.Machine, 0, len(s.Machines))
+	for _, m := range s.Machines {
+		machines = append(machines, m.Machine)
+	}
 	if s.Subject.Serial {
-		return owner.RollsOut(o, nil, nil), nil
+		return owner.RollsOut(o, nil, machines), nil
 	}
 	sets, err := r.Member.MachineSets(ctx, from, s.Subject.Key())
 	if err != nil {
 		return "", err
-	}
-	machines := make([]capi.Machine, 0, len(s.Machines))
-	for _, m := range s.Machines {
-		machines = append(machines, m.Machine)
 	}
 	return owner.RollsOut(o, sets, machines), nil
 }

@@ -108,7 +108,7 @@ func (s *scene) remember(cu *fleetv1.ClusterUpgrade, d drive.Member) {
 func (s *scene) roll(o *cluster.Owner) {
 	for _, cp := range s.world.ControlPlanes {
 		if o.Role == cluster.ControlPlane && cp.Object.Name == o.Name {
-			o.Rolling, o.Health = cp.Object.RollsOut(), verdict(both(cp.Object.Health(), cp.Object.Etcd()))
+			o.Rolling, o.Health = cp.Object.RollsOut(s.world.MachinesOf(true, o.Name)), verdict(both(cp.Object.Health(), cp.Object.Etcd()))
 		}
 	}
 	for _, pool := range s.world.Pools {
