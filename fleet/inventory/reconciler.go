@@ -106,6 +106,13 @@ func (r *Reconciler) writeStatus(ctx context.Context, wc *fleetv1.WorkloadCluste
 		}
 		meta.SetStatusCondition(&next.Conditions, c)
 	}
+	if moved, found := Moved(wc.Status, next); found {
+		moved.LastTransitionTime = now
+		meta.RemoveStatusCondition(&next.Conditions, moved.Type) // each change has a time of its own
+		meta.SetStatusCondition(&next.Conditions, moved)
+	} else if next.ClaimedBy != "" {
+		meta.RemoveStatusCondition(&next.Conditions, fleetv1.ExternalChangeCondition)
+	}
 	next.ObservedTime = wc.Status.ObservedTime
 	if equality.Semantic.DeepEqual(wc.Status, next) {
 		return false, nil

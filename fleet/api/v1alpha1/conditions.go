@@ -23,6 +23,9 @@ const (
 
 	// HealthyCondition tells whether a workload cluster is healthy as Cluster API sees it.
 	HealthyCondition = "Healthy"
+	// ExternalChangeCondition is True where machines changed their kubelet version while no rollout drove the cluster, since
+	// then. It is absent otherwise, and goes when a rollout takes the cluster.
+	ExternalChangeCondition = "ExternalChange"
 	// PausedCondition is True where the Cluster is paused in its management cluster: the hub writes nothing to it but the
 	// withdrawal of its own marks.
 	PausedCondition = "Paused"
@@ -69,6 +72,8 @@ const (
 	PausedReason = "Paused"
 	// NotPausedReason: neither.
 	NotPausedReason = "NotPaused"
+	// ExternalChangeReason: the message says how many machines, of which owner, from and to which versions.
+	ExternalChangeReason = "ExternalChange"
 )
 
 // Reasons of a RolloutPolicy.

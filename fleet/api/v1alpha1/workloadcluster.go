@@ -60,7 +60,7 @@ type WorkloadClusterSpec struct {
 
 // WorkloadClusterStatus is what was seen of a workload cluster.
 type WorkloadClusterStatus struct {
-	// conditions: Healthy, Paused.
+	// conditions: Healthy, Paused, ExternalChange.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
