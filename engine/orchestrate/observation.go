@@ -112,7 +112,7 @@ const (
 	// Withdrawing: no upgrade is asked for any more, and a machine in flight finishes.
 	Withdrawing Reason = "Withdrawing"
 	// Invalid: the target or the plan cannot be read.
-	Invalid Reason = "Invalid"
+	Invalid Reason = protocol.WaitingInvalid
 	// MachineQuarantined: a machine has used up its attempts.
 	MachineQuarantined Reason = "MachineQuarantined"
 	// MachineInFlight: as many machines as may be are being upgraded.

@@ -15,6 +15,9 @@ type Waiting struct {
 	Since time.Time `json:"since,omitzero"`
 }
 
+// WaitingInvalid is the reason of an owner whose target or plan cannot be read.
+const WaitingInvalid = "Invalid"
+
 // ParseWaiting reads a record; the empty text is the zero value.
 func ParseWaiting(text string) (Waiting, error) {
 	var w Waiting

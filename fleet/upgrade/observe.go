@@ -5,6 +5,7 @@ package upgrade
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -169,6 +170,9 @@ func (s *scene) addOwner(o fleetv1.UpgradeOwner, plan protocol.Plan, d drive.Mem
 	out.Present, out.Deleting, out.Paused = true, seen.Deleting, seen.Paused
 	out.To, out.HasTo, out.Status, out.Release = marks.To, marks.HasTo, marks.Status, marks.Release
 	out.Ours = seen.Annotations[protocol.HolderKey] == d.Holder.String()
+	if out.Ours {
+		out.EngineWaits, out.EngineError = waits(seen.Annotations[protocol.WaitingKey])
+	}
 	want := capi.Want{Target: o.Target, Version: o.Version}
 	for _, m := range s.world.MachinesOf(out.Role == cluster.ControlPlane, o.Name) {
 		s.machines[m.Name] = m
@@ -181,6 +185,18 @@ func (s *scene) addOwner(o fleetv1.UpgradeOwner, plan protocol.Plan, d drive.Mem
 	out.PlanMatches = seen.Annotations[protocol.PlanKey] == plan.Format()
 	s.owners = append(s.owners, seen)
 	s.observation.Owners = append(s.observation.Owners, out)
+}
+
+// waits reads what the engine says that an owner waits for, and what is wrong with it. What cannot be read says nothing.
+func waits(text string) (waiting, wrong string) {
+	w, err := protocol.ParseWaiting(text)
+	switch {
+	case err != nil || w.Reason == "":
+		return "", ""
+	case w.Reason == protocol.WaitingInvalid:
+		return "", w.Message
+	}
+	return strings.TrimSuffix(w.Reason+": "+w.Message, ": "), ""
 }
 
 // find looks an owner up in the world and fills in what only its kind knows.

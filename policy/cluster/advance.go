@@ -133,6 +133,9 @@ func (l look) progress(current Owner) Step {
 	if current.Health.Status == False {
 		return progressing(ReasonOwnerUnhealthy, "%s: %s", current.ID(), current.Health.Message)
 	}
+	if current.EngineWaits != "" {
+		return progressing(ReasonEngineWaits, "%s: %s", current.ID(), current.EngineWaits)
+	}
 	moved := current.MovedAt
 	if granted := current.GrantedAt; granted.After(moved) {
 		moved = granted

@@ -439,6 +439,11 @@ func TestLaw17AnEngineThatDoesNotMoveIsNamed(t *testing.T) {
 	if moved := cluster.Next(o, early.Recheck); moved.Reason != cluster.ReasonUpgrading {
 		t.Errorf("after a machine ended: %v", moved)
 	}
+	find(&o, "cp").EngineWaits = "RolloutRunning: control plane cp is replacing its machines"
+	if waits := cluster.Next(o, noon); waits.Reason != cluster.ReasonEngineWaits ||
+		waits.Message != "CK8sControlPlane/cp: RolloutRunning: control plane cp is replacing its machines" {
+		t.Errorf("while the engine waits: %v: %s", waits, waits.Message)
+	}
 	find(&o, "cp").EngineError = "plan: unknown field"
 	if wrong := cluster.Next(o, noon); wrong.Reason != cluster.ReasonEngineError ||
 		!strings.Contains(wrong.Message, "unknown field") {

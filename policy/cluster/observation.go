@@ -165,6 +165,8 @@ type Owner struct {
 	Rolling string
 	// EngineError is what the engine says is wrong with it; empty: nothing.
 	EngineError string
+	// EngineWaits is what the engine says that the owner waits for; empty: nothing.
+	EngineWaits string
 	// GrantedAt is when it was last granted; zero: StartedAt of the cluster is taken.
 	GrantedAt time.Time
 	// MovedAt is when a machine of it last began or ended; zero: not known.

@@ -59,6 +59,8 @@ const (
 	ReasonUpgrading = "Upgrading"
 	// ReasonWaitingForEngine: granted, and nothing has moved for a minute.
 	ReasonWaitingForEngine = "WaitingForEngine"
+	// ReasonEngineWaits: the engine says what it waits for before the next machine begins.
+	ReasonEngineWaits = "EngineWaits"
 	// ReasonEngineError: the engine says what is wrong with an owner.
 	ReasonEngineError = "EngineError"
 	// ReasonWaitingForMachine: a machine in flight must end first.
