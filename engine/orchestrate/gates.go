@@ -103,6 +103,8 @@ func notReady(o Observation, _ time.Time) (Step, bool) {
 		return wait(NotReady, "%s", o.Subject.Ready.Message), true
 	case o.ControlPlaneBusy != "":
 		return wait(ControlPlaneInFlight, "control plane machine %s is being upgraded", o.ControlPlaneBusy), true
+	case o.ControlPlaneAsked != "": // workers are never newer than the control plane (law 19)
+		return wait(ControlPlaneInFlight, "control plane %s is asked to upgrade, and goes first", o.ControlPlaneAsked), true
 	case !o.Subject.Serial, o.Plan.AllowSingleControlPlane, quorate(n-1, n):
 		return Step{}, false
 	case n == 1:

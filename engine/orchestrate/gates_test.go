@@ -116,6 +116,9 @@ func TestNoMachineBeginsWhere(t *testing.T) {
 		"a control plane machine is at work": {"a", orchestrate.ControlPlaneInFlight, func(w *world) {
 			w.annotate("cp-1", map[string]string{keys.To: target})
 		}},
+		"the control plane is asked too": {"a", orchestrate.ControlPlaneInFlight, func(w *world) {
+			w.annotate("cp", map[string]string{keys.To: target})
+		}},
 		"Fault15: all machines are unhealthy": {"a", orchestrate.MachineUnhealthy, func(w *world) {
 			w.healthy("a-0", false)
 			w.healthy("a-1", false)

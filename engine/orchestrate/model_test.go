@@ -140,6 +140,9 @@ func anyModel(t *rapid.T) *model {
 	if seldom("nodes unknown") {
 		m.rest.NodesErr = errCrash
 	}
+	if !m.subject.Serial && seldom("control plane asked") {
+		m.rest.ControlPlaneAsked = "cp"
+	}
 	if seldom("no permission") {
 		m.rest.StartBefore = rapid.SampledFrom([]time.Time{{}, start}).Draw(t, "start before")
 	}

@@ -36,6 +36,8 @@ type Observation struct {
 	Waiting protocol.Waiting
 	// Machines that it owns, in the order in which they are upgraded.
 	Machines []Machine
+	// ControlPlaneAsked names the control plane of the cluster while it is asked to upgrade; for workers only.
+	ControlPlaneAsked string
 	// ControlPlaneBusy names a control plane machine of the cluster that is being upgraded; for workers only.
 	ControlPlaneBusy string
 	// StartBefore is the permission on the cluster; zero: none. StartBeforeErr: it cannot be read.

@@ -48,7 +48,7 @@ func forbids(o orchestrate.Observation, name string, now time.Time) string {
 	switch {
 	case !found, o.Subject.Deleting, o.Paused, !o.Marks.HasTo, targetErr != nil, o.PlanErr != nil:
 		return "the owner"
-	case busy >= limit, o.ControlPlaneBusy != "":
+	case busy >= limit, o.ControlPlaneBusy != "", o.ControlPlaneAsked != "":
 		return "machines at work"
 	case o.RollsOut != "", !o.Subject.Ready.Good(), o.NodesErr != nil:
 		return "the owner's state"

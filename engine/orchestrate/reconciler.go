@@ -112,8 +112,28 @@ func (r *Reconciler) observe(ctx context.Context, from client.Reader, req Reques
 	}
 	if subject.Serial {
 		s.Holders, err = r.holders(ctx, c)
+	} else {
+		s.ControlPlaneAsked, err = r.controlPlaneAsked(ctx, from, c)
 	}
 	return s, true, err
+}
+
+// controlPlaneAsked names the control plane of a cluster if it is asked to upgrade; one of a kind that we do not drive is
+// not ours to wait for.
+func (r *Reconciler) controlPlaneAsked(ctx context.Context, from client.Reader, c capi.Cluster) (string, error) {
+	gvk, found := r.Member.Kinds.ControlPlane(c.ControlPlaneRef)
+	if !found {
+		return "", nil
+	}
+	o := capi.Object(gvk)
+	key := types.NamespacedName{Namespace: c.Namespace, Name: c.ControlPlaneRef.Name}
+	if err := from.Get(ctx, key, o); err != nil {
+		return "", client.IgnoreNotFound(err)
+	}
+	if !r.Member.Keys.Read(o.GetAnnotations()).HasTo {
+		return "", nil
+	}
+	return key.Name, nil
 }
 
 // rollsOut reads the MachineSets of a pool and says whether it replaces its machines.

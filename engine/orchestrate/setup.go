@@ -35,7 +35,9 @@ func (r *Reconciler) Watches() []member.Watch[Request] {
 		{GVK: k.Cluster, Requests: r.ownersOfCluster, Matters: member.PermissionChanged},
 	}
 	for _, gvk := range k.ControlPlanes {
-		watches = append(watches, member.Watch[Request]{GVK: gvk, Requests: itself})
+		watches = append(watches,
+			member.Watch[Request]{GVK: gvk, Requests: itself},
+			member.Watch[Request]{GVK: gvk, Requests: r.poolsOfControlPlane, Matters: r.askedChanged})
 	}
 	return watches
 }
@@ -92,6 +94,16 @@ func sizeChanged(before, after *unstructured.Unstructured) bool {
 	return empty(a) != empty(b)
 }
 
+// poolsOfControlPlane names the pools that wait for a control plane.
+func (r *Reconciler) poolsOfControlPlane(ctx context.Context, o *unstructured.Unstructured) []Request {
+	return r.pools(ctx, types.NamespacedName{Namespace: o.GetNamespace(), Name: capi.ParseControlPlane(o).Cluster})
+}
+
+// askedChanged reports whether a control plane has begun or ceased to be asked.
+func (r *Reconciler) askedChanged(before, after *unstructured.Unstructured) bool {
+	return r.Member.Keys.Read(before.GetAnnotations()).HasTo != r.Member.Keys.Read(after.GetAnnotations()).HasTo
+}
+
 func (r *Reconciler) ownersOfCluster(ctx context.Context, o *unstructured.Unstructured) []Request {
 	return r.owners(ctx, capi.ParseCluster(o))
 }
@@ -104,11 +116,16 @@ func (r *Reconciler) owners(ctx context.Context, c capi.Cluster) []Request {
 			NamespacedName: types.NamespacedName{Namespace: c.Namespace, Name: c.ControlPlaneRef.Name},
 		})
 	}
+	return append(requests, r.pools(ctx, c.Key())...)
+}
+
+func (r *Reconciler) pools(ctx context.Context, cluster types.NamespacedName) []Request {
+	var requests []Request
 	list := capi.List(r.Member.Kinds.MachineDeployment)
-	err := r.Member.Cache.List(ctx, list, client.InNamespace(c.Namespace),
-		client.MatchingLabels{capi.ClusterNameLabel: c.Name})
+	err := r.Member.Cache.List(ctx, list, client.InNamespace(cluster.Namespace),
+		client.MatchingLabels{capi.ClusterNameLabel: cluster.Name})
 	if err != nil {
-		log.FromContext(ctx).Error(err, "pools of a changed cluster are not looked at", "cluster", c.Key())
+		log.FromContext(ctx).Error(err, "pools of a changed cluster are not looked at", "cluster", cluster)
 	}
 	for i := range list.Items {
 		requests = append(requests, itself(ctx, &list.Items[i])...)
