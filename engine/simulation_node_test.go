@@ -165,11 +165,18 @@ func (s *simulation) countReady() {
 // simK8sd is an engine's way to the nodes.
 type simK8sd struct{ engine *simEngine }
 
+// simCall is how long a call to k8sd may take: after it nothing is sent any more.
+const simCall = time.Minute
+
 func (k simK8sd) Refresh(_ context.Context, node k8sd.Node, t protocol.Target) (string, error) {
 	e := k.engine
 	lost := &k8sd.Error{Class: k8sd.Unknown, Err: errDied}
+	began := e.sim.clock.Now()
 	if e.point() {
 		return "", lost
+	}
+	if e.sim.clock.Since(began) > simCall {
+		return "", &k8sd.Error{Class: k8sd.NotSent, Err: context.DeadlineExceeded}
 	}
 	n, found := e.sim.nodes[node.Machine]
 	if !found {

@@ -48,3 +48,22 @@ func TestLaw09_APermissionThatEndedIsSeenPastACacheThatHasNot(t *testing.T) {
 		})
 	}
 }
+
+// TestAProcessThatStoodStillAfterItsRecordSendsNothing: another engine may have taken the attempt for lost meanwhile.
+func TestAProcessThatStoodStillAfterItsRecordSendsNothing(t *testing.T) {
+	for pause, want := range map[time.Duration]int{time.Minute: 1, time.Minute + time.Second: 0, 2 * time.Hour: 0} {
+		w := newWorld(t, requested())
+		w.node.refreshes = accepts("1")
+		calls := 0
+		w.crash = func() error { // before and after each write
+			if calls++; calls == 2 {
+				w.clock.Step(pause)
+			}
+			return nil
+		}
+		if _, err := w.reconcile(); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "refreshes after "+pause.String(), want, w.node.posts)
+	}
+}

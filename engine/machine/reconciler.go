@@ -24,6 +24,9 @@ const (
 	recordTries = 5
 	// maxAnswers is how many things can be asked for in one look: k8sd, a drain, and taking a cordon back.
 	maxAnswers = 3
+	// sendWithin is how long after its record a refresh may be sent. Whoever wakes up later, after a pause of the
+	// machine that it runs on, does not know whether another engine has taken the attempt for lost and made the next.
+	sendWithin = time.Minute
 	// shutdownGrace is how long a refresh that is being sent may still be recorded when the process is told to end.
 	shutdownGrace = 10 * time.Second
 )
@@ -193,6 +196,9 @@ func (r *Reconciler) send(ctx context.Context, seen capi.Machine, o Observation,
 	meta, err := r.Member.Annotate(ctx, r.Member.Kinds.Machine, seen.Meta, step.Patch)
 	if err != nil {
 		return err
+	}
+	if r.now().Sub(step.Attempt.SentAt) > min(sendWithin, o.timeout()) {
+		return fmt.Errorf("refreshing machine %s: this process stood still: %w", seen.Key(), member.ErrStale)
 	}
 	ctx, cancel := outlasting(ctx, shutdownGrace)
 	defer cancel()
