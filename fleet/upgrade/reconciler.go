@@ -73,7 +73,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	}
 	// The intent is on the hub already; what is about to be done is reported first, so that a crash in between is
 	// visible and the step is taken again.
-	if wait := r.Pace.Wait(cu.UID); wait > 0 && minor(cu, l.Step, r.Clock.Now()) {
+	if wait := r.Pace.Wait(cu.UID); wait > 0 && minor(cu, l, r.Clock.Now()) {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
 	decided := cu.DeepCopy()
@@ -93,10 +93,23 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 }
 
 // minor: nothing is to be done and the phase stays, so that only details of a status change, which can wait a moment. What
-// is to be remembered of machines cannot.
-func minor(cu *fleetv1.ClusterUpgrade, step cluster.Step, now time.Time) bool {
+// is to be remembered of machines cannot, nor can a further attempt, of which nothing is left once it has succeeded.
+func minor(cu *fleetv1.ClusterUpgrade, l report.Look, now time.Time) bool {
+	step := l.Step
 	atOnce := !step.Recheck.IsZero() && !step.Recheck.After(now)
-	return step.Action == cluster.None && fleetv1.UpgradePhase(step.Phase) == cu.Status.Phase && !atOnce
+	return step.Action == cluster.None && fleetv1.UpgradePhase(step.Phase) == cu.Status.Phase && !atOnce &&
+		attempts(l.Owners) <= cu.Status.Attempts
+}
+
+// attempts is the most that a machine has been tried.
+func attempts(owners []cluster.Owner) int32 {
+	most := 0
+	for _, o := range owners {
+		for _, m := range o.Machines {
+			most = max(most, m.Attempts)
+		}
+	}
+	return int32(most)
 }
 
 // again checks a machine's grant once more against the member read past the cache: a permission that has ended, and
