@@ -26,15 +26,8 @@ import (
 // again at once, and then does.
 var ErrProviderChanged = errors.New("the controllers beside the engine have come or gone")
 
-const (
-	// providerFresh is how long ago a leader Lease may have been renewed for its holder to be alive.
-	providerFresh = time.Minute
-	// providerLook is how often the Leases are looked at.
-	providerLook = 30 * time.Second
-)
-
-// providerLeases are the leader Leases of the existing controllers, in whatever namespace.
-var providerLeases = [...]string{"6b2b21b1.k8s.io", "148fa072.controlplane.cluster.x-k8s.io"}
+// providerLook is how often the Leases are looked at.
+const providerLook = 30 * time.Second
 
 // prefix is the prefix that the engine answers, and the look-out for a reason to answer the other one.
 type prefix struct {
@@ -80,14 +73,14 @@ func (p *prefix) find(ctx context.Context) (string, error) {
 
 // provided reports whether the existing controllers are alive; it reads past every cache.
 func (p *prefix) provided(ctx context.Context) (bool, error) {
-	for _, name := range providerLeases {
+	for _, name := range protocol.ProviderLeases() {
 		var leases coordinationv1.LeaseList
 		if err := p.live.List(ctx, &leases, client.MatchingFields{"metadata.name": name}); err != nil {
 			return false, fmt.Errorf("reading Lease %s: %w", name, err)
 		}
 		for i := range leases.Items {
 			renewed := leases.Items[i].Spec.RenewTime
-			if renewed != nil && p.clock.Since(renewed.Time) < providerFresh {
+			if renewed != nil && p.clock.Since(renewed.Time) < protocol.ProviderFresh {
 				return true, nil
 			}
 		}
@@ -134,7 +127,7 @@ func (p *prefix) watch(ctx context.Context) error {
 		}
 		found, err := p.find(ctx)
 		switch {
-		case err != nil && ctx.Err() == nil && p.clock.Since(seen) > providerFresh:
+		case err != nil && ctx.Err() == nil && p.clock.Since(seen) > protocol.ProviderFresh:
 			return fmt.Errorf("looking for other controllers: %w", err)
 		case err != nil:
 			log.FromContext(ctx).Info("looking for other controllers failed; it is tried again", "error", err.Error())

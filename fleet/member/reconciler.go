@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/windlass-dev/windlass/engine/capi"
+	"github.com/windlass-dev/windlass/engine/protocol"
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
 )
 
@@ -131,7 +132,7 @@ func (r *Reconciler) look(ctx context.Context, name multicluster.ClusterName, mc
 		return nil
 	}
 	f.clusterID = string(system.UID)
-	for _, lease := range providerLeases {
+	for _, lease := range protocol.ProviderLeases() {
 		var l coordinationv1.LeaseList
 		if err := live.List(ctx, &l, client.MatchingFields{"metadata.name": lease}); err != nil {
 			f.asking = fmt.Errorf("looking for the provider's Lease %s: %w", lease, err)
@@ -145,13 +146,10 @@ func (r *Reconciler) look(ctx context.Context, name multicluster.ClusterName, mc
 	return r.count(ctx, m, mc, f)
 }
 
-// providerLeases are the leader Leases of the controllers that may already answer the protocol.
-var providerLeases = [...]string{"6b2b21b1.k8s.io", "148fa072.controlplane.cluster.x-k8s.io"}
-
-// renewed reports whether a Lease was renewed within a minute: its holder is alive (DESIGN.md 4).
+// renewed reports whether the holder of a Lease is alive.
 func renewed(leases []coordinationv1.Lease, now time.Time) bool {
 	for _, l := range leases {
-		if l.Spec.RenewTime != nil && now.Sub(l.Spec.RenewTime.Time) < time.Minute {
+		if l.Spec.RenewTime != nil && now.Sub(l.Spec.RenewTime.Time) < protocol.ProviderFresh {
 			return true
 		}
 	}
