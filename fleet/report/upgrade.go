@@ -79,8 +79,11 @@ func times(s *fleetv1.ClusterUpgradeStatus, step cluster.Step, at metav1.Time) {
 	case s.ProvenSince == nil:
 		s.ProvenSince = &at
 	}
-	if step.Starts && s.StartedAt == nil {
+	switch {
+	case step.Starts && s.StartedAt == nil:
 		s.StartedAt = &at
+	case step.Phase == policy.Pending && !step.Starts:
+		s.StartedAt = nil // another was quicker to claim it
 	}
 	switch {
 	case !step.Phase.Ended():

@@ -6,6 +6,7 @@ package cluster
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/windlass-dev/windlass/policy"
@@ -175,7 +176,16 @@ func (l look) fail(m Machine) Step {
 }
 
 // started: something of ours is, or may be, on the member.
-func (l look) started() bool { return !l.o.StartedAt.IsZero() || l.marked() }
+func (l look) started() bool { return !l.o.StartedAt.IsZero() && !l.lost() || l.marked() }
+
+// lost: another took the claim before anything was granted, so that nothing of ours is there.
+func (l look) lost() bool {
+	return l.o.Claim.State == ClaimOther && !slices.ContainsFunc(l.o.Owners, func(o Owner) bool {
+		return o.Ours || !o.GrantedAt.IsZero() || slices.ContainsFunc(o.Machines, func(m Machine) bool {
+			return m.Ours || !m.Record.zero()
+		})
+	})
+}
 
 // marked: something of ours is on the member. Leftovers on machines count only for an upgrade that we began: before
 // that they are somebody else's (law 16).
@@ -183,7 +193,7 @@ func (l look) marked() bool {
 	if l.o.Claim.State == ClaimOurs {
 		return true
 	}
-	ours := !l.o.StartedAt.IsZero() && (l.o.Intent == policy.Run || l.o.Intent == policy.Hold ||
+	ours := !l.o.StartedAt.IsZero() && !l.lost() && (l.o.Intent == policy.Run || l.o.Intent == policy.Hold ||
 		l.o.Intent == policy.Withdraw || l.o.Phase == policy.Failed)
 	for _, owner := range l.o.Owners {
 		if owner.Ours || ours && owner.leftovers() {

@@ -149,6 +149,7 @@ func TestLaw2TheClaimStandsBeforeAnyOtherWrite(t *testing.T) {
 		"it is taken right before the first write": {nil, "Progressing Starting TakeClaim"},
 		"never over another's":                     {[]edit{foreign}, "Pending ClaimedByOther"},
 		"a waiting cluster says whose it is":       {[]edit{foreign, intent(policy.Wait)}, "Pending ClaimedByOther"},
+		"another was quicker, nothing was granted": {[]edit{claimed, foreign}, "Pending ClaimedByOther"},
 		"one that was begun holds":                 {[]edit{claimed, granted("cp"), foreign}, "Holding ClaimedByOther"},
 		"if it vanished it is taken again": {
 			[]edit{claimed, granted("cp"), unclaimed}, "Holding Starting TakeClaim",
