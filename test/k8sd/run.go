@@ -16,7 +16,7 @@ const writeAgain = 200 * time.Millisecond
 
 // run carries one change to its end: the Node runs the new version, then the change is ready, then what follows.
 func (s *Simulator) run(n *node, id string, step Step, version string, taken clock.Timer) {
-	if !s.wait(taken) {
+	if !s.wait(taken) || !s.pass(step.opened) {
 		return
 	}
 	if step.succeeds() && step.lag == 0 && !s.install(n, version, step.blip > 0) {
@@ -90,6 +90,19 @@ func (s *Simulator) wait(t clock.Timer) bool {
 	defer t.Stop()
 	select {
 	case <-t.C():
+		return true
+	case <-s.ctx().Done():
+		return false
+	}
+}
+
+// pass waits for a gate to be opened; there may be none. False: the simulator was closed meanwhile.
+func (s *Simulator) pass(gate <-chan struct{}) bool {
+	if gate == nil {
+		return true
+	}
+	select {
+	case <-gate:
 		return true
 	case <-s.ctx().Done():
 		return false

@@ -27,6 +27,7 @@ type Step struct {
 	blip      time.Duration
 	lag       time.Duration
 	fault     *Fault
+	opened    <-chan struct{}
 }
 
 // Done is a refresh that succeeds after d.
@@ -58,6 +59,9 @@ func (s Step) LosingReply() Step { s.loseReply = true; return s }
 
 // Restarting makes k8sd answer 503 for d after the refresh has ended, as while its database starts.
 func (s Step) Restarting(d time.Duration) Step { s.outage = d; return s }
+
+// Until keeps the refresh going until gate is closed, so that a test sees what it wants to see however slow its machine is.
+func (s Step) Until(gate <-chan struct{}) Step { s.opened = gate; return s }
 
 // Blip makes the Node not ready for d after the refresh is Done.
 func (s Step) Blip(d time.Duration) Step { s.blip = d; return s }

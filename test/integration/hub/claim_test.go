@@ -5,12 +5,10 @@ package hub_test
 
 import (
 	"context"
-	"time"
 
 	. "github.com/onsi/gomega"
 
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
-	"github.com/windlass-dev/windlass/test/k8sd"
 )
 
 // oneHolder is law 2: two policies match one cluster, and are carried out one after the other.
@@ -18,7 +16,8 @@ func oneHolder(ctx context.Context, g Gomega) {
 	const path = "north/claim/eu-1"
 	names := []string{"claim-a", "claim-b"}
 	clusters(ctx, g, "claim", path)
-	script(g, path, []string{"eu-1-cp-0", "eu-1-cp-1", "eu-1-cp-2"}, k8sd.Done(2*time.Second))
+	open := gate(ctx, g, path, "eu-1-cp-0", "eu-1-cp-1", "eu-1-cp-2")
+	defer open()
 	policies := make([]*fleetv1.RolloutPolicy, len(names))
 	for i, name := range names {
 		policies[i] = policyFor("claim")
@@ -47,6 +46,7 @@ func oneHolder(ctx context.Context, g Gomega) {
 		g.Expect(recorded(ctx, g, path).Status.ClaimedBy).To(ContainSubstring(holder))
 	}).WithContext(ctx).Should(Succeed())
 
+	open()
 	for _, name := range names {
 		phase(ctx, g, name, fleetv1.RolloutSucceeded)
 	}

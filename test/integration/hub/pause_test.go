@@ -9,9 +9,9 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/windlass-dev/windlass/engine/protocol"
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
 	"github.com/windlass-dev/windlass/test/build"
-	"github.com/windlass-dev/windlass/test/k8sd"
 )
 
 // pause is Git's own brake: a policy that is paused from the start plans, one that is paused later stops at the next
@@ -19,7 +19,8 @@ import (
 func pause(ctx context.Context, g Gomega) {
 	const name, path = "pause", "south/pause/us-1"
 	clusters(ctx, g, name, path)
-	script(g, path, []string{"us-1-cp-0", "us-1-cp-1", "us-1-cp-2"}, k8sd.Done(3*time.Second))
+	open := gate(ctx, g, path, "us-1-cp-0", "us-1-cp-1", "us-1-cp-2")
+	defer open()
 	before, err := world.Objects(ctx, path)
 	g.Expect(err).NotTo(HaveOccurred())
 
@@ -39,6 +40,14 @@ func pause(ctx context.Context, g Gomega) {
 	g.Expect(err).NotTo(HaveOccurred())
 	edit(ctx, g, p, func(s *fleetv1.RolloutPolicySpec) { s.Paused = true })
 	phase(ctx, g, name, fleetv1.RolloutPaused)
+	g.Eventually(func(g Gomega) { // the permission to begin machines has been taken back
+		of, err := world.Objects(ctx, path)
+		g.Expect(err).NotTo(HaveOccurred())
+		until, err := protocol.ParseStartBefore(of.Cluster.GetAnnotations()[protocol.StartBeforeKey])
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(until).NotTo(BeTemporally(">", time.Now()))
+	}).WithContext(ctx).Should(Succeed())
+	open()
 	machines := map[string]int{"us-1-cp-0": 0, "us-1-cp-1": 0, "us-1-cp-2": 0, "us-1-a-0": 0}
 	machines[begun.Name] = 1
 	alone := func(g Gomega) {

@@ -5,25 +5,24 @@ package hub_test
 
 import (
 	"context"
-	"time"
 
 	. "github.com/onsi/gomega"
 
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
-	"github.com/windlass-dev/windlass/test/k8sd"
 )
 
 // removal is law 1: a cluster goes in the middle of its upgrade, and another takes its name at once.
 func removal(ctx context.Context, g Gomega) {
 	const name, gone, stays = "removal", "north/removal/eu-1", "north/removal/eu-2"
 	clusters(ctx, g, name, gone, stays)
-	script(g, gone, []string{"eu-1-cp-0", "eu-1-cp-1", "eu-1-cp-2"}, k8sd.Done(2*time.Second))
-	script(g, stays, []string{"eu-2-cp-0", "eu-2-cp-1", "eu-2-cp-2"}, k8sd.Done(2*time.Second))
+	open := gate(ctx, g, gone, "eu-1-cp-0", "eu-1-cp-1", "eu-1-cp-2")
+	defer open()
 	first := recorded(ctx, g, gone)
 	apply(ctx, g, policyFor(name))
 	_, err := world.AwaitMachine(ctx, gone, inFlight)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(world.Remove(ctx, gone)).To(Succeed())
+	open()
 	clusters(ctx, g, name, gone)
 	second := recorded(ctx, g, gone)
 	g.Expect(second.Spec.Cluster.UID).NotTo(Equal(first.Spec.Cluster.UID))

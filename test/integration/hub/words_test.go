@@ -183,6 +183,14 @@ func script(g Gomega, path string, machines []string, steps ...k8sd.Step) {
 	}
 }
 
+// gate keeps every machine of a cluster in its refresh until it is opened. It is opened when ctx ends, too.
+func gate(ctx context.Context, g Gomega, path string, machines ...string) (open func()) {
+	GinkgoHelper()
+	held, open := context.WithCancel(ctx)
+	script(g, path, machines, k8sd.Done(0).Until(held.Done()))
+	return open
+}
+
 func node(g Gomega, path, machine string) string {
 	GinkgoHelper()
 	name, err := world.Node(path, machine)
