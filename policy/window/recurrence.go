@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package window
+
+import (
+	"math"
+	"time"
+)
+
+// firstDay and lastDay are the days that rules are asked for.
+var (
+	firstDay = dayOf(1900, 1, 1)
+	lastDay  = dayOf(2199, 12, 31)
+)
+
+// occurs says whether a rule has a date on or after a day.
+func (r *rule) occurs(day int64) bool {
+	found := false
+	r.each(day, lastDay, func(int64, []int64) bool {
+		found = true
+		return false
+	})
+	return found
+}
+
+// starts are wall-clock times: those of a rule between two bounds, and more, and less.
+type starts struct {
+	// rule may be absent.
+	rule *rule
+	// first and last bound the rule's own starts, both included; lastAt bounds them by instant, in seconds.
+	first, last, lastAt int64
+	// more starts: wall-clock times, and instants.
+	more, moreAt []int64
+	// less are the exceptions: wall-clock times, days and instants; oddDays are the days around any of them.
+	less, lessDays, lessAt, oddDays map[int64]bool
+}
+
+// unbounded are all starts of a rule.
+func unbounded(r *rule) starts {
+	return starts{rule: r, first: math.MinInt64, last: math.MaxInt64, lastAt: math.MaxInt64}
+}
+
+// recurrence is a schedule of spans in a zone.
+type recurrence struct {
+	starts
+
+	location *time.Location
+	// duration in nanoseconds.
+	duration int64
+	// pattern are the spans of a date on which nothing is special, in seconds from its midnight.
+	pattern []span
+}
+
+func newRecurrence(s starts, location *time.Location, duration time.Duration) recurrence {
+	r := recurrence{starts: s, location: location, duration: int64(duration)}
+	if s.rule != nil && len(s.rule.positions) == 0 {
+		r.pattern = r.patternOf(s.rule.times)
+	}
+	return r
+}
+
+// patternOf is the union of the spans that begin at some times of a day, in nanoseconds from its midnight.
+func (r *recurrence) patternOf(times []int64) []span {
+	spans := make([]span, len(times))
+	for i, time := range times {
+		spans[i] = span{time * second, time*second + r.duration}
+	}
+	return union(spans)
+}
+
+// appendSpans appends the spans that overlap one, and some beside it.
+func (r *recurrence) appendSpans(spans []span, within span) []span {
+	// Offsets and gaps move a start by less than two days.
+	first := max(firstDay, floorDiv(within.start-r.duration, daySeconds*second)-2)
+	last := min(lastDay, floorDiv(within.end, daySeconds*second)+2)
+	if r.rule != nil {
+		last := min(last, floorDiv(r.last, daySeconds))
+		days := regularDays{location: r.location}
+		r.rule.each(max(first, floorDiv(r.first, daySeconds)), last, func(day int64, times []int64) bool {
+			spans = r.appendDay(spans, day, times, &days)
+			return true
+		})
+	}
+	for _, wall := range r.more {
+		if day := floorDiv(wall, daySeconds); day >= first && day <= last {
+			spans = r.appendStart(spans, wall)
+		}
+	}
+	for _, at := range r.moreAt {
+		if !r.lessAt[at] {
+			spans = append(spans, span{at * second, at*second + r.duration})
+		}
+	}
+	return spans
+}
+
+// appendDay appends the spans that begin on a date at some times.
+func (r *recurrence) appendDay(spans []span, day int64, times []int64, days *regularDays) []span {
+	midnight := day * daySeconds
+	offset, regular := days.offset(day)
+	inside := midnight >= r.first && midnight+daySeconds <= r.last && midnight-offset+daySeconds <= r.lastAt
+	if !regular || !inside || r.oddDays[day] {
+		for _, time := range times {
+			if wall := midnight + time; wall >= r.first && wall <= r.last && firstPass(r.location, wall) <= r.lastAt {
+				spans = r.appendStart(spans, wall)
+			}
+		}
+		return spans
+	}
+	pattern := r.pattern
+	if pattern == nil {
+		pattern = r.patternOf(times)
+	}
+	shift := (midnight - offset) * second
+	for _, s := range pattern {
+		spans = append(spans, span{s.start + shift, s.end + shift})
+	}
+	return spans
+}
+
+// appendStart appends the span that begins at a wall-clock time, unless that is an exception.
+func (r *recurrence) appendStart(spans []span, wall int64) []span {
+	at := firstPass(r.location, wall)
+	if r.excepts(wall, at) {
+		return spans
+	}
+	return append(spans, span{at * second, at*second + r.duration})
+}
+
+// excepts says whether a start is an exception.
+func (s *starts) excepts(wall, at int64) bool {
+	return s.less[wall] || s.lessDays[floorDiv(wall, daySeconds)] || s.lessAt[at]
+}
+
+// regularDays tells days on which the clock is not changed, and finds neighbours quickly.
+type regularDays struct {
+	location *time.Location
+	period   period
+}
+
+// offset is that of a day, and whether it is the same from a day before to a day after.
+func (d *regularDays) offset(day int64) (int64, bool) {
+	begin, end := (day-1)*daySeconds, (day+2)*daySeconds
+	if d.period.start >= d.period.end || begin-d.period.offset >= d.period.end {
+		d.period = periodAt(d.location, begin)
+	}
+	if at := begin - d.period.offset; at < d.period.start || at >= d.period.end {
+		d.period = periodAt(d.location, day*daySeconds)
+	}
+	return d.period.offset, begin-d.period.offset >= d.period.start && end-d.period.offset <= d.period.end
+}
