@@ -39,7 +39,7 @@ func Decide(f Fleet, _ time.Time) Decision {
 			want = Run
 		}
 		if want != c.intent() {
-			d.Intents = append(d.Intents, IntentChange{c.ID, want})
+			d.Intents = append(d.Intents, IntentChange{ID: c.ID, Intent: want})
 		}
 	}
 	return d

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/windlass-dev/windlass/policy/window"
 )
 
 // MaxHolds bounds Decision.Holds (law 18).
@@ -30,6 +32,8 @@ type Decision struct {
 	HoldsLeft int
 	// Proven is the version per architecture that the canaries proved.
 	Proven map[string]string
+	// Missed is an opening that has just passed in which nothing could start; nil: none.
+	Missed *Missed
 	// Recheck is when time alone changes the decision; zero: never.
 	Recheck time.Time
 }
@@ -40,6 +44,9 @@ type IntentChange struct {
 	ID string
 	// Intent to write.
 	Intent Intent
+	// NotAfter is when the permission to begin machines ends: the window's end or a freeze's begin. Zero: no end. With an
+	// intent that stays Run a change of NotAfter alone is an intent to write, too.
+	NotAfter time.Time
 }
 
 // WaveState is how far a wave is.
@@ -54,6 +61,26 @@ type WaveState struct {
 	Planned, Succeeded, Failed, Active, Pending, Skipped, Deferred int
 	// Waiting says why its next cluster does not start. Reasons that clusters share stand here once (law 18).
 	Waiting *Waiting
+	// Approvals that it needs and has, and whose these are.
+	Approvals, Approved int
+	ApprovedBy          []string
+	// Soaked is the soak's clock to store; SoakUntil is when it ends if nothing happens, zero: it stands or there is none.
+	Soaked    Clock
+	SoakUntil time.Time
+	// Works: time counts for the deadline now; the caller keeps the clock (see Clock.Run). DeadlineAt is when it passes if
+	// time goes on counting, zero: it stands or there is none.
+	Works      bool
+	DeadlineAt time.Time
+	// Closed: it is complete. The caller stores the instant of the first time.
+	Closed bool
+}
+
+// Missed is an opening that has passed without a start. It is said once.
+type Missed struct {
+	// Span of the opening.
+	Span window.Span
+	// Reason nothing started, one of the reasons of this package; Message says it for people.
+	Reason, Message string
 }
 
 // Waiting is a wait: why, since when and until when (law 17).
