@@ -6,6 +6,7 @@ package version
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // MaxWorkerLag is how many minors workers may be older than their control plane.
@@ -48,6 +49,8 @@ type Result struct {
 	Message string
 	// Minor: a machine leaves its minor.
 	Minor bool
+	// Skew says that workers are newer than the control plane already, which no move forbids; empty: they are not.
+	Skew string
 }
 
 // Check judges a move (law 19). A version that cannot be read is an error: nothing is guessed.
@@ -81,7 +84,19 @@ func (m Move) Check() (Result, error) {
 	if minor && !m.AllowMinor {
 		return refuse(MinorNotAllowed, "would leave its minor for %s, and minorUpgrade is Refuse", target), nil
 	}
-	return Result{Minor: minor}, nil
+	return Result{Minor: minor, Skew: skewed(controlPlane, workers)}, nil
+}
+
+// skewed says that somebody brought workers past the control plane; the slices are oldest first.
+func skewed(controlPlane, workers []Version) string {
+	if len(controlPlane) == 0 || len(workers) == 0 {
+		return ""
+	}
+	newest := workers[len(workers)-1]
+	if newest.Minors(controlPlane[0]) <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("has workers at %s, which are newer than the control plane at %s", newest, controlPlane[0])
 }
 
 // ahead finds a version that the target would lower. Of a stream, a newer patch beside older ones is a cluster
@@ -106,18 +121,53 @@ func (m Move) ahead(moved []Version, target Version) (Version, bool) {
 func (m Move) skew(controlPlane, workers []Version, target Version) Result {
 	if m.KeepControlPlane {
 		if !m.KeepWorkers && len(workers) > 0 && len(controlPlane) > 0 && target.Minors(controlPlane[0]) > 0 {
-			return refuse(SkewTooWide, "workers at %s would be newer than the control plane at %s", target, controlPlane[0])
+			return refuse(SkewTooWide, "workers at %s would be newer than the control plane at %s: that goes first", target,
+				controlPlane[0])
 		}
 		return Result{}
 	}
 	if len(controlPlane) > 0 && target.Minors(controlPlane[0]) > 1 {
-		return refuse(SkewTooWide, "the control plane at %s would jump a minor on its way to %s", controlPlane[0], target)
+		return refuse(SkewTooWide, "the control plane at %s would jump a minor on its way to %s%s", controlPlane[0], target,
+			way(controlPlane[0], workers, target))
 	}
 	if len(workers) > 0 && target.Minors(workers[0]) > MaxWorkerLag {
-		return refuse(SkewTooWide, "workers at %s would be more than %d minors older than the control plane at %s",
-			workers[0], MaxWorkerLag, target)
+		return refuse(SkewTooWide, "workers at %s would be more than %d minors older than the control plane at %s%s",
+			workers[0], MaxWorkerLag, target, m.wayOfWorkers(controlPlane, workers, target))
 	}
 	return Result{}
+}
+
+// way names the stations to the target: "; needed are v1.31, v1.32, then v1.33: one rollout each". Workers that are too
+// old for the first of them come up to the control plane before it.
+func way(controlPlane Version, workers []Version, target Version) string {
+	minors := stations(controlPlane, target)
+	if len(minors) == 0 {
+		return ""
+	}
+	if len(workers) > 0 && controlPlane.Minors(workers[0])+1 > MaxWorkerLag {
+		minors = append([]string{controlPlane.minor()}, minors...)
+	}
+	return oneRolloutEach(minors)
+}
+
+// wayOfWorkers names the stations where only the workers are too old for the target.
+func (m Move) wayOfWorkers(controlPlane, workers []Version, target Version) string {
+	if len(controlPlane) == 0 {
+		return ""
+	}
+	from := controlPlane[0].minor()
+	switch {
+	case m.KeepWorkers:
+		return "; needed before it is a rollout to " + from + " with order: WorkersOnly"
+	case target.Minors(controlPlane[0]) > 0:
+		return oneRolloutEach([]string{from, target.minor()})
+	}
+	return "; needed is order: WorkersOnly"
+}
+
+func oneRolloutEach(minors []string) string {
+	last := len(minors) - 1
+	return "; needed are " + strings.Join(minors[:last], ", ") + ", then " + minors[last] + ": one rollout each"
 }
 
 func refuse(refusal Refusal, format string, args ...any) Result {

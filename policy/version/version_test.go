@@ -12,8 +12,16 @@ import (
 	"github.com/windlass-dev/windlass/policy/version"
 )
 
-func TestVersionsAreOrderedAsNumbersNotAsText(t *testing.T) {
-	want := []string{"1.9.0", "v1.10.0", "v1.33.4-rc.0", "v1.33.4", "1.33.10", "v1.34.0-alpha.1", "v1.34.0"}
+func TestC126VersionsAreOrderedAsNumbersNotAsText(t *testing.T) {
+	want := []string{"1.9", "1.10", "1.33.4-rc.0", "1.33.4"}
+	for i, older := range want {
+		for _, newer := range want[i+1:] {
+			if parse(t, older).Compare(parse(t, newer)) != -1 || parse(t, newer).Compare(parse(t, older)) != 1 {
+				t.Errorf("C126: %s is not older than %s", older, newer)
+			}
+		}
+	}
+	want = []string{"1.9.0", "v1.10.0", "v1.33.4-rc.0", "v1.33.4", "1.33.10", "v1.34.0-alpha.1", "v1.34.0"}
 	got := slices.Clone(want)
 	slices.Reverse(got)
 	slices.SortFunc(got, func(a, b string) int { return parse(t, a).Compare(parse(t, b)) })
@@ -109,12 +117,49 @@ func TestLaw19Moves(t *testing.T) {
 			move: version.Move{Target: "v2.0", ControlPlane: all("v1.99.4"), AllowMinor: true},
 			want: version.SkewTooWide,
 		},
-		"an older minor": {
-			move: version.Move{Target: "v1.32", ControlPlane: all("v1.33.4"), AllowMinor: true},
+		"C120: an older minor by the track": {
+			move: version.Move{Target: "v1.32", ControlPlane: all("v1.33.4"), Workers: all("v1.33.4")},
 			want: version.Downgrade,
 		},
-		"a pre-release of a newer minor": {
+		"C120: an older patch of the channel": {
+			move: version.Move{Target: "v1.33.1", ControlPlane: all("v1.33.4"), Workers: all("v1.33.4")},
+			want: version.Downgrade,
+		},
+		"C120: an older revision": {
+			move: version.Move{Target: "v1.33.1", Exact: true, ControlPlane: all("v1.33.4"), Workers: all("v1.33.4")},
+			want: version.Downgrade,
+		},
+		"C120: a stable release beside a newer pre-release": {
 			move: version.Move{Target: "v1.33.4", ControlPlane: all("v1.34.0-rc.1"), AllowMinor: true},
+			want: version.Downgrade,
+		},
+		"C120: a pre-release beside its own release": {
+			move: version.Move{Target: "v1.33.4-rc.1", ControlPlane: all("v1.33.4")},
+			want: version.Downgrade,
+		},
+		"C121: the next target while workers are a minor behind": {
+			move:  version.Move{Target: "v1.33", ControlPlane: all("v1.32.4"), Workers: all("v1.31.9"), AllowMinor: true},
+			minor: true,
+		},
+		"C121: the next target while the control plane is half-way": {
+			move: version.Move{
+				Target: "v1.33", ControlPlane: all("v1.31.9", "v1.32.4"), Workers: all("v1.31.9"), AllowMinor: true,
+			},
+			want: version.SkewTooWide,
+		},
+		"C123: workers to a version that one control plane machine has not": {
+			move: version.Move{
+				Target: "v1.33", ControlPlane: all("v1.33.1", "v1.32.4"), Workers: all("v1.32.4"), KeepControlPlane: true,
+				AllowMinor: true,
+			},
+			want: version.SkewTooWide,
+		},
+		"C123: workers that are ahead let the control plane catch up": {
+			move:  version.Move{Target: "v1.33", ControlPlane: all("v1.32.4"), Workers: all("v1.33.1"), AllowMinor: true},
+			minor: true,
+		},
+		"an older minor": {
+			move: version.Move{Target: "v1.32", ControlPlane: all("v1.33.4"), AllowMinor: true},
 			want: version.Downgrade,
 		},
 		"workers ahead of the target": {
