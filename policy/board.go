@@ -3,9 +3,13 @@
 
 package policy
 
+import "time"
+
 // board is a fleet, counted.
 type board struct {
 	Fleet
+	// almanac has the instant of the decision, and what it finds in calendars.
+	almanac
 	// tallies by wave.
 	tallies []tally
 	// inFlight clusters of this rollout, and of it by member.
@@ -28,8 +32,8 @@ type tally struct {
 	skipped, gone int
 }
 
-func newBoard(f Fleet) *board {
-	b := &board{Fleet: f, tallies: make([]tally, len(f.Waves)), byMember: map[string]int{}}
+func newBoard(f Fleet, now time.Time) *board {
+	b := &board{Fleet: f, almanac: almanac{now: now}, tallies: make([]tally, len(f.Waves)), byMember: map[string]int{}}
 	for _, c := range f.Clusters {
 		b.count(c)
 	}

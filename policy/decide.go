@@ -9,8 +9,8 @@ import "time"
 // on one Fleet gives one answer; deciding again after the intents are written starts nothing twice.
 //
 // No rule depends on the time yet, so Recheck is zero; the instant is asked for since windows and soaks will.
-func Decide(f Fleet, _ time.Time) Decision {
-	b := newBoard(f)
+func Decide(f Fleet, now time.Time) Decision {
+	b := newBoard(f, now)
 	s := b.stand()
 	d := Decision{Phase: s.phase, Reason: s.reason, Message: s.message, Proven: b.proven}
 	starts := map[int]bool{}
