@@ -24,7 +24,9 @@ const header = `# SPDX-FileCopyrightText: The Windlass Authors
 `
 
 // written are the kinds that people write, by plural name.
-func written() []string { return []string{"managementclusters", "rolloutpolicies"} }
+func written() []string {
+	return []string{"approvals", "freezes", "maintenancecalendars", "managementclusters", "rolloutpolicies"}
+}
 
 func main() {
 	if err := run("config/crd/bases", "config/admission/unknown_fields.yaml"); err != nil {

@@ -40,6 +40,21 @@ spec:
   waves: [{name: rest, rest: true}]
   anyTime: true
   misspelt: true
+---
+apiVersion: fleet.windlass.dev/v1alpha1
+kind: MaintenanceCalendar
+metadata: {name: misspelt, namespace: fleet}
+spec: {windows: [{schedule: 0 2 * * 6, duration: 4h}], misspelt: true}
+---
+apiVersion: fleet.windlass.dev/v1alpha1
+kind: Freeze
+metadata: {name: misspelt, namespace: fleet}
+spec: {scope: {all: true}, reason: holidays, by: windlass-test, misspelt: true}
+---
+apiVersion: fleet.windlass.dev/v1alpha1
+kind: Approval
+metadata: {name: misspelt, namespace: fleet}
+spec: {rollout: a, wave: b, planDigest: c, decision: Approved, reason: d, by: windlass-test, misspelt: true}
 `
 
 // guard installs the hub's admission policies and waits until they refuse.

@@ -29,7 +29,7 @@ type ClusterUpgrade struct {
 	// metadata of the object.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty,omitzero"`
-	// spec is frozen but for intent and notAfter.
+	// spec is frozen but for intent, notAfter and predicted.
 	// +required
 	Spec ClusterUpgradeSpec `json:"spec"`
 	// status is how far the cluster is.
@@ -105,9 +105,9 @@ const (
 	UpgradeRemoved UpgradePhase = "Removed"
 )
 
-// ClusterUpgradeSpec is written by the rollout controller. All but intent and notAfter is frozen.
+// ClusterUpgradeSpec is written by the rollout controller. All but intent, notAfter and predicted is frozen.
 //
-// +kubebuilder:validation:XValidation:rule=`self.rollout == oldSelf.rollout && self.workloadCluster == oldSelf.workloadCluster && self.managementCluster == oldSelf.managementCluster && self.cluster == oldSelf.cluster && self.wave == oldSelf.wave && self.canary == oldSelf.canary && self.position == oldSelf.position && self.upgrade == oldSelf.upgrade && has(self.ineligible) == has(oldSelf.ineligible) && (!has(self.ineligible) || self.ineligible == oldSelf.ineligible) && has(self.owners) == has(oldSelf.owners) && (!has(self.owners) || self.owners == oldSelf.owners)`,message="a ClusterUpgrade's spec never changes but for intent and notAfter"
+// +kubebuilder:validation:XValidation:rule=`self.rollout == oldSelf.rollout && self.workloadCluster == oldSelf.workloadCluster && self.managementCluster == oldSelf.managementCluster && self.cluster == oldSelf.cluster && self.wave == oldSelf.wave && self.canary == oldSelf.canary && self.position == oldSelf.position && self.upgrade == oldSelf.upgrade && has(self.ineligible) == has(oldSelf.ineligible) && (!has(self.ineligible) || self.ineligible == oldSelf.ineligible) && has(self.owners) == has(oldSelf.owners) && (!has(self.owners) || self.owners == oldSelf.owners) && has(self.timeZone) == has(oldSelf.timeZone) && (!has(self.timeZone) || self.timeZone == oldSelf.timeZone)`,message="a ClusterUpgrade's spec never changes but for intent, notAfter and predicted"
 type ClusterUpgradeSpec struct {
 	// rollout that this belongs to.
 	// +required
@@ -146,12 +146,34 @@ type ClusterUpgradeSpec struct {
 	// upgrade settings of the policy, with every default filled in.
 	// +required
 	Upgrade UpgradeSettings `json:"upgrade"`
+	// timeZone of the cluster as it was at planning, for calendars that take the cluster's; absent: it had none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	TimeZone string `json:"timeZone,omitempty"`
 	// intent: Wait, Run, Hold or Withdraw.
 	// +required
 	Intent Intent `json:"intent"`
 	// notAfter is when the permission to begin machines ends; absent: not bounded by the rollout.
 	// +optional
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
+	// predicted says when the cluster will probably be upgraded; absent: that cannot be told.
+	// +optional
+	Predicted *Prediction `json:"predicted,omitempty"`
+}
+
+// Prediction says when a cluster will probably be upgraded. It binds nobody.
+type Prediction struct {
+	// startAt is when its first machine will probably begin.
+	// +optional
+	StartAt *metav1.Time `json:"startAt,omitempty"`
+	// endAt is when its last machine will probably be proven.
+	// +optional
+	EndAt *metav1.Time `json:"endAt,omitempty"`
+	// window that it will begin in, in the cluster's local time, such as "Sat 2026-12-05 02:00 CET – 06:00 CET"; absent where
+	// no calendar restricts it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Window string `json:"window,omitempty"`
 }
 
 // Ineligible says why a target does not suit a cluster. It is decided at planning and is never a failure.
@@ -254,6 +276,27 @@ type ClusterUpgradeStatus struct {
 	// lastProgressAt is when a machine last ended.
 	// +optional
 	LastProgressAt *metav1.Time `json:"lastProgressAt,omitempty"`
+	// runSeconds is how long work on the cluster was allowed since a machine last ended, or since the cluster was begun: no
+	// hold, not past notAfter, not paused, its management cluster reachable. The stretch that began at runningSince is not in
+	// it yet. See progressDeadline.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	RunSeconds int64 `json:"runSeconds,omitempty"`
+	// runningSince is since when work has been allowed without a break; absent: it is not allowed now.
+	// +optional
+	RunningSince *metav1.Time `json:"runningSince,omitempty"`
+	// windows counts the windows in which machines of the cluster began.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Windows int32 `json:"windows,omitempty"`
+	// currentWindow is since when machines have begun in the window that is open now; absent: none has begun in it, or none is
+	// open.
+	// +optional
+	CurrentWindow *metav1.Time `json:"currentWindow,omitempty"`
+	// deferredSince is since when the wish of the cluster's owner to wait (defer-until, hold) is honoured, which is done for at
+	// most deferral.max; absent: there is none, or its wave is not open.
+	// +optional
+	DeferredSince *metav1.Time `json:"deferredSince,omitempty"`
 	// provenSince is since when every read found every machine proven; success needs two reads.
 	// +optional
 	ProvenSince *metav1.Time `json:"provenSince,omitempty"`
@@ -325,6 +368,10 @@ type OwnerProgress struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	PreviousRelease string `json:"previousRelease,omitempty"`
+	// clearedAt is when no machine of it carried a release, where refreshedAfter asks that each is refreshed again: one that
+	// carries its target since then was.
+	// +optional
+	ClearedAt *metav1.Time `json:"clearedAt,omitempty"`
 	// grantedAt is when its target was last handed to it.
 	// +optional
 	GrantedAt *metav1.Time `json:"grantedAt,omitempty"`

@@ -25,6 +25,32 @@ const (
 	MaxFailing = 10
 	// MaxActive bounds the active clusters that a Rollout lists.
 	MaxActive = 20
+	// MaxDeferred bounds the deferred clusters that a Rollout lists.
+	MaxDeferred = 20
+	// MaxSettings is the longest text of the settings that a Rollout's digest covers, in characters.
+	MaxSettings = 8192
+	// MaxApprovers bounds the authors of Approvals that a wave lists.
+	MaxApprovers = 10
+	// MaxRecentDurations bounds the measured durations that a WorkloadCluster remembers of a role.
+	MaxRecentDurations = 20
+	// MaxZones bounds the time zones that a MaintenanceCalendar's status lists.
+	MaxZones = 40
+	// MaxOpenings bounds the openings of each of them.
+	MaxOpenings = 5
+)
+
+// Annotations that the owner of a cluster may write on the Cluster in its management cluster.
+const (
+	// TimeZoneAnnotation names the time zone of a Cluster, or of the clusters of a ManagementCluster, for calendars with
+	// timeZoneFrom: Cluster.
+	TimeZoneAnnotation = "fleet.windlass.dev/time-zone"
+	// DeferUntilAnnotation puts a Cluster off: "<time>; <reason>". It is honoured for at most deferral.max.
+	DeferUntilAnnotation = "fleet.windlass.dev/defer-until"
+	// HoldAnnotation holds a Cluster: "<reason>". It is honoured for at most deferral.max.
+	HoldAnnotation = "fleet.windlass.dev/hold"
+	// AllowSingleControlPlaneAnnotation, with the value "true", marks a Cluster whose API may be away during an upgrade, for
+	// policies with singleControlPlane: AllowMarked.
+	AllowSingleControlPlaneAnnotation = "fleet.windlass.dev/allow-single-control-plane"
 )
 
 // UntilAct is what the UNTIL column says where nothing moves until a person does.

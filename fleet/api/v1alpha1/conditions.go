@@ -7,7 +7,7 @@ package v1alpha1
 // understand every kind. Unknown always means that it could not be seen, never that it is well.
 const (
 	// ReadyCondition sums an object up. ManagementCluster: it can be worked with. RolloutPolicy: accepted, its references
-	// resolve, planned. Rollout and ClusterUpgrade: succeeded.
+	// resolve, planned. MaintenanceCalendar: it can be read. Rollout and ClusterUpgrade: succeeded.
 	ReadyCondition = "Ready"
 	// ReconcilingCondition is True while a Rollout or ClusterUpgrade progresses.
 	ReconcilingCondition = "Reconciling"
@@ -29,6 +29,11 @@ const (
 	// PausedCondition is True where the Cluster is paused in its management cluster: the hub writes nothing to it but the
 	// withdrawal of its own marks.
 	PausedCondition = "Paused"
+
+	// ActiveCondition tells whether a Freeze is in force.
+	ActiveCondition = "Active"
+	// ValidCondition tells whether an Approval counts. Unknown does not count either.
+	ValidCondition = "Valid"
 )
 
 // Reasons of a ManagementCluster.
@@ -82,6 +87,40 @@ const (
 	PlannedReason = "Planned"
 	// InvalidReason: the stored policy cannot be read; the message names the field, the text and an accepted form.
 	InvalidReason = "Invalid"
+)
+
+// Reasons of a MaintenanceCalendar; InvalidReason and UnknownFieldReason are others.
+const (
+	// AcceptedReason: it can be read, and opens and closes as it says.
+	AcceptedReason = "Accepted"
+)
+
+// Reasons of a Freeze; UnknownFieldReason is another.
+const (
+	// InForceReason: what it covers does not begin.
+	InForceReason = "InForce"
+	// NotBegunReason: its from is ahead.
+	NotBegunReason = "NotBegun"
+	// OverReason: its until has passed.
+	OverReason = "Over"
+)
+
+// Reasons of an Approval; UnknownFieldReason is another.
+const (
+	// CountedReason: it counts.
+	CountedReason = "Counted"
+	// DigestChangedReason: the plan is another than the one that was approved; the message says what changed.
+	DigestChangedReason = "DigestChanged"
+	// ExpiredReason: its expiresAt has passed.
+	ExpiredReason = "Expired"
+	// AuthorUnverifiedReason: nothing made sure that it was written by the one that it names.
+	AuthorUnverifiedReason = "AuthorUnverified"
+	// RequestedBySelfReason: its author is the one who requested the change.
+	RequestedBySelfReason = "RequestedBySelf"
+	// UnknownRolloutReason: there is no such Rollout, or it has no such wave.
+	UnknownRolloutReason = "UnknownRollout"
+	// ReplacedReason: its author decided anew.
+	ReplacedReason = "Replaced"
 )
 
 // Reasons that clients look for. Rollouts and ClusterUpgrades take theirs from the decisions (package policy),

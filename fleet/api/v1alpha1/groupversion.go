@@ -24,6 +24,9 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&RolloutPolicy{}, &RolloutPolicyList{},
 		&Rollout{}, &RolloutList{},
 		&ClusterUpgrade{}, &ClusterUpgradeList{},
+		&MaintenanceCalendar{}, &MaintenanceCalendarList{},
+		&Freeze{}, &FreezeList{},
+		&Approval{}, &ApprovalList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

@@ -50,16 +50,20 @@ type RolloutList struct {
 // +kubebuilder:validation:Enum=Planning;AwaitingApproval;Progressing;Paused;Halted;CatchingUp;Succeeded;CompletedWithFailures;Cancelled;Superseded
 type RolloutPhase string
 
-// The phases of a Rollout. AwaitingApproval and CatchingUp, which the schema knows, come with approvals and catch-up.
+// The phases of a Rollout.
 const (
 	// RolloutPlanning: nothing has started; the set of clusters is recomputed freely.
 	RolloutPlanning RolloutPhase = "Planning"
+	// RolloutAwaitingApproval: the next wave needs Approvals that are not there.
+	RolloutAwaitingApproval RolloutPhase = "AwaitingApproval"
 	// RolloutProgressing: the plan is committed and being worked through.
 	RolloutProgressing RolloutPhase = "Progressing"
 	// RolloutPaused: the policy is paused; what is in flight ends, nothing starts.
 	RolloutPaused RolloutPhase = "Paused"
 	// RolloutHalted: too many failures, a canary's failure or a moved target. Sticky.
 	RolloutHalted RolloutPhase = "Halted"
+	// RolloutCatchingUp: the waves are through; clusters that were unreachable, paused, deferred or late are upgraded.
+	RolloutCatchingUp RolloutPhase = "CatchingUp"
 	// RolloutSucceeded: every cluster is proven at the target.
 	RolloutSucceeded RolloutPhase = "Succeeded"
 	// RolloutCompletedWithFailures: all waves are over; some clusters failed within the budget.
@@ -121,6 +125,15 @@ type RolloutStatus struct {
 	// plan, once committed. Before it nothing starts; after it positions and denominators never change.
 	// +optional
 	Plan *RolloutPlan `json:"plan,omitempty"`
+	// digest of what is to be approved: targets, members, order, limits, calendars and their contents. An Approval is of one
+	// digest.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Digest string `json:"digest,omitempty"`
+	// settings that the digest covers, as JSON, so that two digests can be compared in words.
+	// +optional
+	// +kubebuilder:validation:MaxLength=8192
+	Settings string `json:"settings,omitempty"`
 	// wave that is being worked on.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
@@ -178,6 +191,15 @@ type RolloutStatus struct {
 	// +kubebuilder:validation:MaxItems=20
 	// +kubebuilder:validation:items:MaxLength=360
 	ActiveClusters []string `json:"activeClusters,omitempty"`
+	// deferredClusters, at most 20, in plan order.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=20
+	DeferredClusters []DeferredCluster `json:"deferredClusters,omitempty"`
+	// eta is when the last wave will probably be complete; absent: that cannot be told.
+	// +optional
+	ETA *metav1.Time `json:"eta,omitempty"`
 	// nextCheckTime is when the decision is looked at again without a change.
 	// +optional
 	NextCheckTime *metav1.Time `json:"nextCheckTime,omitempty"`
@@ -276,9 +298,67 @@ type WaveStatus struct {
 	// startedAt is when its first cluster was started.
 	// +optional
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
+	// approvals that it needs and has; absent where it needs none.
+	// +optional
+	Approvals *WaveApprovals `json:"approvals,omitempty"`
+	// soak of the wave, once it began.
+	// +optional
+	Soak *WaveSoak `json:"soak,omitempty"`
+	// deadline of the wave, once its time began to count.
+	// +optional
+	Deadline *WaveDeadline `json:"deadline,omitempty"`
 	// completedAt is when it was complete.
 	// +optional
 	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
+	// closedAt is when the next wave might begin: complete, and soaked. A cluster that turns unhealthy later is drift.
+	// +optional
+	ClosedAt *metav1.Time `json:"closedAt,omitempty"`
+}
+
+// WaveApprovals says who approved a wave.
+type WaveApprovals struct {
+	// needed: how many people must approve.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Needed int32 `json:"needed"`
+	// given: how many have, for the digest as it is now.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Given int32 `json:"given"`
+	// by are those who have, at most 10.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	// +kubebuilder:validation:items:MaxLength=256
+	By []string `json:"by,omitempty"`
+}
+
+// WaveSoak says how long a wave has been healthy since its last success.
+type WaveSoak struct {
+	// elapsedSeconds of health before since.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ElapsedSeconds int64 `json:"elapsedSeconds,omitempty"`
+	// since is since when health has counted without a break; absent: it does not count now, as a cluster cannot be seen.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+	// until is when the soak is over if nothing changes.
+	// +optional
+	Until *metav1.Time `json:"until,omitempty"`
+}
+
+// WaveDeadline says how much of a wave's time has passed. Only time in which work was allowed counts.
+type WaveDeadline struct {
+	// elapsedSeconds before since.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ElapsedSeconds int64 `json:"elapsedSeconds,omitempty"`
+	// since is since when time has counted without a break; absent: it does not count now.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+	// at is when the deadline is if time goes on counting.
+	// +optional
+	At *metav1.Time `json:"at,omitempty"`
 }
 
 // FailingCluster is a cluster that failed, and its last error.
@@ -292,4 +372,21 @@ type FailingCluster struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
+}
+
+// DeferredCluster is a cluster that was put off, and why.
+type DeferredCluster struct {
+	// name of the cluster, as <management cluster>/<namespace>/<name>.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=360
+	Name string `json:"name"`
+	// reason is one of the words that docs/status.md explains.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason"`
+	// until is when it is looked at next; absent: by another event, such as its management cluster's return.
+	// +optional
+	Until *metav1.Time `json:"until,omitempty"`
 }

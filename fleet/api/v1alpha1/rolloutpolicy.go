@@ -51,26 +51,24 @@ type RolloutPolicyList struct {
 // +kubebuilder:validation:Enum=Observed;Reserved
 type FailureBudget string
 
-// BudgetObserved counts the failures that were seen. The default.
-const BudgetObserved FailureBudget = "Observed"
+// The failure budgets.
+const (
+	// BudgetObserved counts the failures that were seen. The default.
+	BudgetObserved FailureBudget = "Observed"
+	// BudgetReserved also counts what is in flight, as if it would fail, so that the budget can never be overrun.
+	BudgetReserved FailureBudget = "Reserved"
+)
 
-// RolloutPolicySpec is what people ask for. target, clusters, canaries, waves and anyTime are required by rules, which
-// can say what is accepted where "Required value" could not.
+// RolloutPolicySpec is what people ask for. target, clusters, canaries, waves and one of calendars and anyTime are required
+// by rules, which can say what is accepted where "Required value" could not.
 //
 // +kubebuilder:validation:XValidation:rule=`has(self.target)`,message="spec.target: must say what to upgrade to; accepted: {channel: 1.33-classic/stable}",fieldPath=".target",reason=FieldValueRequired
 // +kubebuilder:validation:XValidation:rule=`has(self.clusters)`,message="spec.clusters: must say which; accepted: {selector: {matchLabels: {tier: prod}}}, or {all: true}",fieldPath=".clusters",reason=FieldValueRequired
 // +kubebuilder:validation:XValidation:rule=`has(self.canaries)`,message="spec.canaries: must say which clusters go first; accepted: {names: [mgmt-a/shop/eu-1]}, or {none: true}",fieldPath=".canaries",reason=FieldValueRequired
 // +kubebuilder:validation:XValidation:rule=`has(self.waves) && size(self.waves) > 0`,message="spec.waves: must say in which order; accepted: [{name: rest, rest: true}]",fieldPath=".waves",reason=FieldValueRequired
-// +kubebuilder:validation:XValidation:rule=`has(self.anyTime) || has(self.calendars)`,message="spec.anyTime: must say when; accepted: anyTime: true",fieldPath=".anyTime",reason=FieldValueRequired
-// +kubebuilder:validation:XValidation:rule=`!has(self.calendars)`,message="spec.calendars is not supported yet; accepted: anyTime: true",fieldPath=".calendars",reason=FieldValueForbidden
-// +kubebuilder:validation:XValidation:rule=`!has(self.failureBudget) || self.failureBudget == 'Observed'`,message="spec.failureBudget: Reserved is not supported yet; accepted: Observed",fieldPath=".failureBudget",reason=FieldValueForbidden
-// +kubebuilder:validation:XValidation:rule=`!has(self.limits)`,message="spec.limits is not supported yet",fieldPath=".limits",reason=FieldValueForbidden
-// +kubebuilder:validation:XValidation:rule=`!has(self.unreachable)`,message="spec.unreachable is not supported yet",fieldPath=".unreachable",reason=FieldValueForbidden
-// +kubebuilder:validation:XValidation:rule=`!has(self.deferral)`,message="spec.deferral is not supported yet",fieldPath=".deferral",reason=FieldValueForbidden
-// +kubebuilder:validation:XValidation:rule=`!has(self.catchUp)`,message="spec.catchUp is not supported yet",fieldPath=".catchUp",reason=FieldValueForbidden
-// +kubebuilder:validation:XValidation:rule=`!has(self.priority)`,message="spec.priority is not supported yet",fieldPath=".priority",reason=FieldValueForbidden
-// +kubebuilder:validation:XValidation:rule=`!has(self.change)`,message="spec.change is not supported yet",fieldPath=".change",reason=FieldValueForbidden
-// +kubebuilder:validation:XValidation:rule=`!has(self.historyLimit)`,message="spec.historyLimit is not supported yet",fieldPath=".historyLimit",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`has(self.calendars) || has(self.anyTime)`,message="spec.calendars: must say when; accepted: [eu-nights], or anyTime: true in place of calendars",fieldPath=".calendars",reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule=`!has(self.calendars) || !has(self.anyTime)`,message="spec.calendars: contradicts anyTime; accepted: one of them",fieldPath=".calendars",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.historyLimit)`,message="spec.historyLimit is not supported yet; accepted: leave it out",fieldPath=".historyLimit",reason=FieldValueForbidden
 type RolloutPolicySpec struct {
 	// target is what to upgrade to.
 	// +optional
@@ -89,20 +87,25 @@ type RolloutPolicySpec struct {
 	// +kubebuilder:validation:XValidation:rule=`self.all(wave, !has(wave.rest)) || (has(self[size(self) - 1].rest) && self.filter(wave, has(wave.rest)).size() == 1)`,message="waves: rest: true takes whatever is left, so it stands in the last wave only; accepted: [{name: early, percent: 10}, {name: rest, rest: true}]"
 	// +kubebuilder:validation:XValidation:rule=`self.map(wave, has(wave.percent) ? wave.percent : 0).sum() <= 100`,message="waves: the percentages add up to more than 100; accepted: percent: 10 and percent: 90"
 	Waves []Wave `json:"waves"`
-	// limits over all waves. Not supported yet.
+	// limits bound the clusters in flight over all waves, per management cluster or per value of a label. Where two bound the
+	// same clusters, both hold.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
+	// +kubebuilder:validation:XValidation:rule=`size(self) > 0`,message="spec.limits: is empty and bounds nothing; accepted: [{per: ManagementCluster, max: 3}], or leave it out"
 	Limits []Limit `json:"limits,omitempty"`
-	// failureBudget says what counts against maxFailures: Observed (default). Reserved is not supported yet.
+	// failureBudget says what counts against maxFailures: Observed (default: the failures that were seen) or Reserved (what is
+	// in flight too, as if it would fail).
 	// +optional
 	FailureBudget FailureBudget `json:"failureBudget,omitempty"`
-	// calendars are the names of the MaintenanceCalendars that must be open. Not supported yet: say anyTime.
+	// calendars are the names of MaintenanceCalendars of this namespace; machines begin only while every one of them is open.
+	// One that is absent or invalid is closed.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=10
-	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:XValidation:rule=`size(self) > 0`,message="spec.calendars: is empty, which would be never or always; accepted: [eu-nights], or anyTime: true in place of calendars"
 	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:items:XValidation:rule=`self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')`,message="spec.calendars: each must be the name of a MaintenanceCalendar; accepted: eu-nights"
 	Calendars []string `json:"calendars,omitempty"`
 	// anyTime is true where no calendar restricts the rollout. Exactly one of calendars and anyTime is given.
 	// +optional
@@ -111,19 +114,20 @@ type RolloutPolicySpec struct {
 	// upgrade says how one workload cluster is upgraded.
 	// +optional
 	Upgrade *PolicyUpgrade `json:"upgrade,omitempty"`
-	// unreachable says what becomes of clusters that cannot be seen. Not supported yet.
+	// unreachable says what becomes of clusters that cannot be seen.
 	// +optional
 	Unreachable *Unreachable `json:"unreachable,omitempty"`
-	// deferral says how long a cluster owner's wish to wait is honoured. Not supported yet.
+	// deferral says how long a cluster owner's wish to wait is honoured.
 	// +optional
 	Deferral *Deferral `json:"deferral,omitempty"`
-	// catchUp says what happens after the last wave. Not supported yet.
+	// catchUp says what happens after the last wave.
 	// +optional
 	CatchUp *CatchUp `json:"catchUp,omitempty"`
-	// priority among policies that want one free cluster. Not supported yet.
+	// priority among policies that want one free cluster: the higher first, then the older policy. Default 0.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule=`self >= -1000 && self <= 1000`,message="spec.priority: must be -1000 to 1000; accepted: 0, 10"
 	Priority *int32 `json:"priority,omitempty"`
-	// change is copied into records. Not supported yet.
+	// change that the rollout belongs to, copied into records.
 	// +optional
 	Change *Change `json:"change,omitempty"`
 	// historyLimit is how many ended Rollouts are kept. Not supported yet.
@@ -166,7 +170,6 @@ const (
 // Target is what to upgrade to: exactly one of channel, revision and localPath, and what done means.
 //
 // +kubebuilder:validation:XValidation:rule=`[has(self.channel), has(self.revision), has(self.localPath)].filter(given, given).size() == 1`,message="target: exactly one of channel, revision and localPath is needed; accepted: channel: 1.33-classic/stable"
-// +kubebuilder:validation:XValidation:rule=`!has(self.refreshedAfter)`,message="target.refreshedAfter is not supported yet",fieldPath=".refreshedAfter",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule=`has(self.version) || !has(self.revision)`,message="target.version: required with revision, which does not tell its version; accepted: v1.33.9",fieldPath=".version",reason=FieldValueRequired
 // +kubebuilder:validation:XValidation:rule=`has(self.version) || !has(self.localPath)`,message="target.version: required with localPath, which does not tell its version; accepted: v1.33.9",fieldPath=".version",reason=FieldValueRequired
 // +kubebuilder:validation:XValidation:rule=`has(self.version) || !has(self.channel) || size(self.channel) == 0 || self.channel.matches('^[1-9][0-9]{0,2}[.][0-9]{1,3}([-/].*)?$')`,message="target.version: required with a channel whose track does not begin with a minor; accepted: v1.33.9",fieldPath=".version",reason=FieldValueRequired
@@ -196,8 +199,12 @@ type Target struct {
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule=`self.matches('^v[1-9][0-9]{0,2}[.][0-9]{1,3}([.][0-9]{1,4}(-[0-9A-Za-z][-0-9A-Za-z.]*)?)?$')`,message="target.version: must be a Kubernetes version; accepted: v1.33.9, v1.33"
 	Version string `json:"version,omitempty"`
-	// refreshedAfter makes a machine whose last refresh ended before it not done. Not supported yet.
+	// refreshedAfter makes a machine whose last proven refresh ended before it not done, whatever it runs.
 	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=40
+	// +kubebuilder:validation:XValidation:rule=`self.matches('^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3])(:[0-5][0-9]){2}([.][0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$') && timestamp(self) > timestamp('2000-01-01T00:00:00Z')`,message="target.refreshedAfter: must be an instant as RFC 3339 writes it; accepted: 2026-12-01T00:00:00Z, 2026-12-01T02:00:00+01:00"
 	RefreshedAfter *metav1.Time `json:"refreshedAfter,omitempty"`
 	// minorUpgrade: Refuse (default) or Allow.
 	// +optional
@@ -246,9 +253,6 @@ type ClusterSelection struct {
 //
 // +kubebuilder:validation:XValidation:rule=`[has(self.names), has(self.selector), has(self.none)].filter(given, given).size() == 1`,message="canaries: exactly one of names, selector and none is needed; accepted: names: [mgmt-a/shop/eu-1], or none: true"
 // +kubebuilder:validation:XValidation:rule=`!has(self.selector) || (has(self.selector.matchLabels) && size(self.selector.matchLabels) > 0) || (has(self.selector.matchExpressions) && size(self.selector.matchExpressions) > 0)`,message="canaries.selector: is empty and would take every cluster; accepted: matchLabels: {tier: canary}",fieldPath=".selector"
-// +kubebuilder:validation:XValidation:rule=`!has(self.soakDuration)`,message="canaries.soakDuration is not supported yet",fieldPath=".soakDuration",reason=FieldValueForbidden
-// +kubebuilder:validation:XValidation:rule=`!has(self.deadline)`,message="canaries.deadline is not supported yet",fieldPath=".deadline",reason=FieldValueForbidden
-// +kubebuilder:validation:XValidation:rule=`!has(self.approval)`,message="canaries.approval is not supported yet",fieldPath=".approval",reason=FieldValueForbidden
 type Canaries struct {
 	// names of clusters, as <management cluster>/<namespace>/<name>. One that is not selected by the policy is an error.
 	// +optional
@@ -265,13 +269,19 @@ type Canaries struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`self`,message="canaries.none: false means nothing; accepted: none: true, or names"
 	None *bool `json:"none,omitempty"`
-	// soakDuration the canaries stay healthy before the first wave. Not supported yet.
+	// soakDuration is how long the canaries stay healthy, without a break, before the first wave begins. Default: none.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule=`self.matches('^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms))+$') && duration(self) >= duration('1s') && duration(self) <= duration('720h')`,message="canaries.soakDuration: must be a duration of 1s to 720h; accepted: 30m, 1h"
 	SoakDuration *metav1.Duration `json:"soakDuration,omitempty"`
-	// deadline of the canaries. Not supported yet.
+	// deadline for the canaries, counted while work is allowed; past it the rollout halts. Default: none.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule=`self.matches('^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms))+$') && duration(self) >= duration('1s') && duration(self) <= duration('8760h')`,message="canaries.deadline: must be a duration of 1s to 8760h; accepted: 2h"
 	Deadline *metav1.Duration `json:"deadline,omitempty"`
-	// approval that is needed after the canaries. Not supported yet.
+	// approval that is needed before the canaries begin.
 	// +optional
 	Approval *ApprovalGate `json:"approval,omitempty"`
 }

@@ -33,12 +33,45 @@ func (s *ManagementClusterSpec) UnmarshalJSON(data []byte) error {
 	return err
 }
 
+// UnmarshalJSON reads a spec and keeps the paths of the fields that it does not know in Unknown.
+func (s *MaintenanceCalendarSpec) UnmarshalJSON(data []byte) error {
+	type plain MaintenanceCalendarSpec
+	unknown, err := decode(data, (*plain)(s))
+	s.Unknown = unknown
+	return err
+}
+
+// UnmarshalJSON reads a spec and keeps the paths of the fields that it does not know in Unknown.
+func (s *FreezeSpec) UnmarshalJSON(data []byte) error {
+	type plain FreezeSpec
+	unknown, err := decode(data, (*plain)(s))
+	s.Unknown = unknown
+	return err
+}
+
+// UnmarshalJSON reads a spec and keeps the paths of the fields that it does not know in Unknown.
+func (s *ApprovalSpec) UnmarshalJSON(data []byte) error {
+	type plain ApprovalSpec
+	unknown, err := decode(data, (*plain)(s))
+	s.Unknown = unknown
+	return err
+}
+
 // WhyUnknown says which fields of the policy are unknown, and where the accepted ones are listed; "" when none is.
 func (s *RolloutPolicySpec) WhyUnknown() string { return why("rolloutpolicy", s.Unknown) }
 
 // WhyUnknown says which fields of the ManagementCluster are unknown, and where the accepted ones are listed; "" when
 // none is.
 func (s *ManagementClusterSpec) WhyUnknown() string { return why("managementcluster", s.Unknown) }
+
+// WhyUnknown says which fields of the MaintenanceCalendar are unknown, and where the accepted ones are listed; "" when none is.
+func (s *MaintenanceCalendarSpec) WhyUnknown() string { return why("maintenancecalendar", s.Unknown) }
+
+// WhyUnknown says which fields of the Freeze are unknown, and where the accepted ones are listed; "" when none is.
+func (s *FreezeSpec) WhyUnknown() string { return why("freeze", s.Unknown) }
+
+// WhyUnknown says which fields of the Approval are unknown, and where the accepted ones are listed; "" when none is.
+func (s *ApprovalSpec) WhyUnknown() string { return why("approval", s.Unknown) }
 
 // decode reads JSON as the API server does, names case-sensitive, and returns the paths below spec that into lacks.
 func decode(data []byte, into any) ([]string, error) {

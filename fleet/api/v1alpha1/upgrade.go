@@ -34,6 +34,8 @@ const (
 	SingleControlPlaneRefuse SingleControlPlane = "Refuse"
 	// SingleControlPlaneAllow upgrades them.
 	SingleControlPlaneAllow SingleControlPlane = "Allow"
+	// SingleControlPlaneAllowMarked upgrades those whose Cluster carries AllowSingleControlPlaneAnnotation.
+	SingleControlPlaneAllowMarked SingleControlPlane = "AllowMarked"
 )
 
 // Defaults of upgrade settings.
@@ -49,9 +51,6 @@ const (
 )
 
 // PolicyUpgrade says how one workload cluster is upgraded. What is left out has the slowest value.
-//
-// +kubebuilder:validation:XValidation:rule=`!has(self.singleControlPlane) || self.singleControlPlane != 'AllowMarked'`,message="upgrade.singleControlPlane: AllowMarked is not supported yet; accepted: Refuse, Allow",fieldPath=".singleControlPlane",reason=FieldValueForbidden
-// +kubebuilder:validation:XValidation:rule=`!has(self.progressDeadline)`,message="upgrade.progressDeadline is not supported yet",fieldPath=".progressDeadline",reason=FieldValueForbidden
 type PolicyUpgrade struct {
 	// order: ControlPlaneFirst (default), ControlPlaneOnly or WorkersOnly.
 	// +optional
@@ -63,17 +62,20 @@ type PolicyUpgrade struct {
 	// machine says how one machine is tried.
 	// +optional
 	Machine *PolicyMachine `json:"machine,omitempty"`
-	// progressDeadline since the last machine ended. Not supported yet.
+	// progressDeadline is how long a cluster may go on without a machine that ends. Default: none.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule=`self.matches('^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms))+$') && duration(self) >= duration('1s') && duration(self) <= duration('8760h')`,message="upgrade.progressDeadline: must be a duration of 1s to 8760h; accepted: 4h"
 	ProgressDeadline *metav1.Duration `json:"progressDeadline,omitempty"`
-	// singleControlPlane: Refuse (default) or Allow. AllowMarked is not supported yet.
+	// singleControlPlane: Refuse (default), Allow, or AllowMarked (clusters whose owners marked the Cluster so).
 	// +optional
 	SingleControlPlane SingleControlPlane `json:"singleControlPlane,omitempty"`
 }
 
 // PolicyMachine says how one machine is tried.
 //
-// +kubebuilder:validation:XValidation:rule=`!has(self.expected)`,message="upgrade.machine.expected is not supported yet",fieldPath=".expected",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.expected) || !self.expected.matches('^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms))+$') || !(has(self.timeout) ? self.timeout : '30m').matches('^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms))+$') || duration(self.expected) <= duration(has(self.timeout) ? self.timeout : '30m')`,message="upgrade.machine.expected: must not be longer than timeout, which is 30m where it is left out; accepted: expected: 10m with timeout: 30m",fieldPath=".expected"
 type PolicyMachine struct {
 	// timeout of one attempt. Default 30m.
 	// +optional
@@ -81,8 +83,12 @@ type PolicyMachine struct {
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule=`self.matches('^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms))+$') && duration(self) > duration('0s')`,message="upgrade.machine.timeout: must be a duration above zero; accepted: 30m, 1h30m"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
-	// expected duration of one attempt. Not supported yet.
+	// expected is how long a machine takes as long as nothing was measured: one begins only where that fits into its window.
+	// Default: timeout.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule=`self.matches('^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms))+$') && duration(self) >= duration('1s') && duration(self) <= duration('8760h')`,message="upgrade.machine.expected: must be a duration of 1s to 8760h; accepted: 10m"
 	Expected *metav1.Duration `json:"expected,omitempty"`
 	// maxAttempts after which the machine is quarantined. Default 3.
 	// +optional
@@ -112,6 +118,18 @@ type UpgradeSettings struct {
 	// singleControlPlane says whether a cluster with one or two control plane machines is upgraded.
 	// +required
 	SingleControlPlane SingleControlPlane `json:"singleControlPlane"`
+	// progressDeadline is how long the cluster may go on without a machine that ends. Absent: no deadline.
+	// +optional
+	ProgressDeadline *metav1.Duration `json:"progressDeadline,omitempty"`
+	// beforeStart says what becomes of the cluster where it cannot be seen when its turn comes. Absent: CatchUp.
+	// +optional
+	BeforeStart BeforeStart `json:"beforeStart,omitempty"`
+	// deferralMax is how long the wish of the cluster's owner to wait is honoured. Absent: 168h; 0s: it is not.
+	// +optional
+	DeferralMax *metav1.Duration `json:"deferralMax,omitempty"`
+	// refreshedAfter makes a machine whose last proven refresh ended before it not done. Absent: no machine.
+	// +optional
+	RefreshedAfter *metav1.Time `json:"refreshedAfter,omitempty"`
 }
 
 // MachineSettings say how one machine is tried.
@@ -119,6 +137,9 @@ type MachineSettings struct {
 	// timeout of one attempt.
 	// +required
 	Timeout metav1.Duration `json:"timeout"`
+	// expected is how long a machine takes as long as nothing was measured. Absent: timeout.
+	// +optional
+	Expected *metav1.Duration `json:"expected,omitempty"`
 	// maxAttempts after which the machine is quarantined.
 	// +required
 	// +kubebuilder:validation:Minimum=1
@@ -129,7 +150,7 @@ type MachineSettings struct {
 	Backoff metav1.Duration `json:"backoff"`
 }
 
-// Settings fills in the defaults. It accepts nil: all defaults.
+// Settings fills in the defaults of what stands in upgrade. It accepts nil: all defaults. See RolloutPolicySpec.Settings.
 func (u *PolicyUpgrade) Settings() UpgradeSettings {
 	s := UpgradeSettings{
 		Order:                 OrderControlPlaneFirst,
@@ -155,8 +176,24 @@ func (u *PolicyUpgrade) Settings() UpgradeSettings {
 		override(&s.Machine.Timeout, m.Timeout)
 		override(&s.Machine.MaxAttempts, m.MaxAttempts)
 		override(&s.Machine.Backoff, m.Backoff)
+		s.Machine.Expected = m.Expected
 	}
+	s.ProgressDeadline = u.ProgressDeadline
 	return s
+}
+
+// Settings are the upgrade settings of the policy with every default filled in, as they are frozen at planning.
+func (s *RolloutPolicySpec) Settings() UpgradeSettings {
+	settings := s.Upgrade.Settings()
+	settings.BeforeStart, settings.DeferralMax = BeforeStartCatchUp, &metav1.Duration{Duration: DefaultDeferralMax}
+	if u := s.Unreachable; u != nil && u.BeforeStart != "" {
+		settings.BeforeStart = u.BeforeStart
+	}
+	if d := s.Deferral; d != nil && d.Max != nil {
+		settings.DeferralMax = d.Max
+	}
+	settings.RefreshedAfter = s.Target.RefreshedAfter
+	return settings
 }
 
 // override sets a value where one is given.

@@ -16,14 +16,23 @@ const (
 	WaveCatchUp = "catch-up"
 )
 
+// OnDeadline says what happens when a wave is not complete at its deadline.
+// +kubebuilder:validation:Enum=Halt;Continue
+type OnDeadline string
+
+// The answers to a deadline.
+const (
+	// OnDeadlineHalt halts the rollout. The default.
+	OnDeadlineHalt OnDeadline = "Halt"
+	// OnDeadlineContinue leaves the clusters of the wave that have not begun to catch-up and lets the next wave begin.
+	OnDeadlineContinue OnDeadline = "Continue"
+)
+
 // Wave is an ordered group of clusters. It takes exactly one of names, selector, percent and rest.
 //
 // +kubebuilder:validation:XValidation:rule=`[has(self.names), has(self.selector), has(self.percent), has(self.rest)].filter(given, given).size() == 1`,message="waves[]: takes exactly one of names, selector, percent and rest; accepted: percent: 10, or rest: true in the last wave"
 // +kubebuilder:validation:XValidation:rule=`!has(self.selector) || (has(self.selector.matchLabels) && size(self.selector.matchLabels) > 0) || (has(self.selector.matchExpressions) && size(self.selector.matchExpressions) > 0)`,message="waves[].selector: is empty and would take every cluster; accepted: matchLabels: {tier: prod}, or rest: true",fieldPath=".selector"
-// +kubebuilder:validation:XValidation:rule=`!has(self.soakDuration)`,message="waves[].soakDuration is not supported yet",fieldPath=".soakDuration",reason=FieldValueForbidden
-// +kubebuilder:validation:XValidation:rule=`!has(self.deadline)`,message="waves[].deadline is not supported yet",fieldPath=".deadline",reason=FieldValueForbidden
-// +kubebuilder:validation:XValidation:rule=`!has(self.onDeadline)`,message="waves[].onDeadline is not supported yet",fieldPath=".onDeadline",reason=FieldValueForbidden
-// +kubebuilder:validation:XValidation:rule=`!has(self.approval)`,message="waves[].approval is not supported yet",fieldPath=".approval",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.onDeadline) || has(self.deadline)`,message="waves[].onDeadline: says nothing without a deadline; accepted: deadline: 8h beside it",fieldPath=".onDeadline"
 type Wave struct {
 	// name of the wave: a DNS label, and neither canaries nor catch-up.
 	// +required
@@ -64,17 +73,23 @@ type Wave struct {
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:Pattern=`^([0-9]|[1-9][0-9]|100)%$`
 	MaxFailures *intstr.IntOrString `json:"maxFailures,omitempty"`
-	// soakDuration the wave stays healthy before the next. Not supported yet.
+	// soakDuration is how long the wave stays healthy, without a break, before the next begins. Default: none.
 	// +optional
-	SoakDuration *metav1.Duration `json:"soakDuration,omitempty"`
-	// deadline of the wave. Not supported yet.
-	// +optional
-	Deadline *metav1.Duration `json:"deadline,omitempty"`
-	// onDeadline says what happens then. Not supported yet.
-	// +optional
+	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
-	OnDeadline string `json:"onDeadline,omitempty"`
-	// approval that is needed before the wave. Not supported yet.
+	// +kubebuilder:validation:XValidation:rule=`self.matches('^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms))+$') && duration(self) >= duration('1s') && duration(self) <= duration('720h')`,message="waves[].soakDuration: must be a duration of 1s to 720h; accepted: 30m, 1h"
+	SoakDuration *metav1.Duration `json:"soakDuration,omitempty"`
+	// deadline for the wave, counted while work is allowed: a calendar open, not paused, not held. Default: none.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule=`self.matches('^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms))+$') && duration(self) >= duration('1s') && duration(self) <= duration('8760h')`,message="waves[].deadline: must be a duration of 1s to 8760h; accepted: 8h"
+	Deadline *metav1.Duration `json:"deadline,omitempty"`
+	// onDeadline says what happens past the deadline: Halt (default), or Continue (clusters of the wave that have not begun go
+	// to catch-up, and the next wave may begin).
+	// +optional
+	OnDeadline OnDeadline `json:"onDeadline,omitempty"`
+	// approval that is needed before a cluster of the wave begins.
 	// +optional
 	Approval *ApprovalGate `json:"approval,omitempty"`
 }

@@ -94,6 +94,54 @@ type WorkloadClusterStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Unsupported string `json:"unsupported,omitempty"`
+	// timeZone of the cluster, from its annotation or else that of its ManagementCluster, for calendars that take the
+	// cluster's; absent: there is none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	TimeZone string `json:"timeZone,omitempty"`
+	// deferUntil is until when the cluster's owner asked to wait.
+	// +optional
+	DeferUntil *metav1.Time `json:"deferUntil,omitempty"`
+	// deferReason is why, in the owner's words.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	DeferReason string `json:"deferReason,omitempty"`
+	// hold is why the cluster's owner asked that nothing begins, in the owner's words; absent: the owner did not.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Hold string `json:"hold,omitempty"`
+	// singleControlPlaneAllowed: the cluster's owner marked it as one whose API may be away during an upgrade.
+	// +optional
+	SingleControlPlaneAllowed bool `json:"singleControlPlaneAllowed,omitempty"`
+	// durations that machines of the cluster took, by role.
+	// +optional
+	// +listType=map
+	// +listMapKey=role
+	// +kubebuilder:validation:MaxItems=2
+	Durations []RoleDuration `json:"durations,omitempty"`
+}
+
+// RoleDuration is how long machines of a role took in a cluster.
+type RoleDuration struct {
+	// role of the machines.
+	// +required
+	Role OwnerRole `json:"role"`
+	// p90 is the duration that nine of ten machines stayed within.
+	// +optional
+	P90 metav1.Duration `json:"p90,omitempty,omitzero"`
+	// samples counts the machines that were measured so far.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Samples int32 `json:"samples,omitempty"`
+	// measuredAt is when the machine that was measured last ended.
+	// +optional
+	MeasuredAt *metav1.Time `json:"measuredAt,omitempty"`
+	// recent are the last 20 durations in seconds, the newest last; p90 is of these.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	// +kubebuilder:validation:items:Minimum=0
+	Recent []int32 `json:"recent,omitempty"`
 }
 
 // OwnerStatus is what was seen of an owner: a control plane or a MachineDeployment.

@@ -66,11 +66,14 @@ var _ = Describe("docs/spec", func() {
 
 	It("shows every condition type of each kind", func() {
 		for page, types := range map[string][]string{
-			"managementclusters.md": {"Ready", "Reachable", "Authorized", "ClusterAPIInstalled"},
-			"workloadclusters.md":   {"Healthy", "Paused"},
-			"rolloutpolicies.md":    {"Ready"},
-			"rollouts.md":           {"Ready", "Reconciling", "Stalled"},
-			"clusterupgrades.md":    {"Ready", "Reconciling", "Stalled"},
+			"managementclusters.md":   {"Ready", "Reachable", "Authorized", "ClusterAPIInstalled"},
+			"workloadclusters.md":     {"Healthy", "Paused"},
+			"rolloutpolicies.md":      {"Ready"},
+			"rollouts.md":             {"Ready", "Reconciling", "Stalled"},
+			"clusterupgrades.md":      {"Ready", "Reconciling", "Stalled"},
+			"maintenancecalendars.md": {"Ready"},
+			"freezes.md":              {"Active"},
+			"approvals.md":            {"Valid"},
 		} {
 			data, err := os.ReadFile(filepath.Join("../../../docs/spec", page))
 			Expect(err).NotTo(HaveOccurred())

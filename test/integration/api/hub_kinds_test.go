@@ -62,7 +62,7 @@ var _ = Describe("what is frozen", func() {
 		edit(&cu.Spec)
 		err := strict.Update(ctx, cu)
 		Expect(apierrors.IsInvalid(err)).To(BeTrue(), "%v", err)
-		Expect(err).To(MatchError(ContainSubstring("never changes but for intent and notAfter")))
+		Expect(err).To(MatchError(ContainSubstring("never changes but for intent, notAfter and predicted")))
 	},
 		Entry("the rollout", func(s *fleetv1.ClusterUpgradeSpec) { s.Rollout.UID = "other" }),
 		Entry("the workload cluster", func(s *fleetv1.ClusterUpgradeSpec) { s.WorkloadCluster.UID = "other" }),
@@ -73,10 +73,11 @@ var _ = Describe("what is frozen", func() {
 		Entry("the position", func(s *fleetv1.ClusterUpgradeSpec) { s.Position = 7 }),
 		Entry("a target", func(s *fleetv1.ClusterUpgradeSpec) { s.Owners[0].Target = "channel=1.34-classic/stable" }),
 		Entry("the owners, all gone", func(s *fleetv1.ClusterUpgradeSpec) { s.Owners = nil }),
+		Entry("the time zone", func(s *fleetv1.ClusterUpgradeSpec) { s.TimeZone = "Europe/Berlin" }),
 		Entry("the settings", func(s *fleetv1.ClusterUpgradeSpec) { s.Upgrade.MaxConcurrentMachines = 9 }),
 	)
 
-	It("leaves intent and notAfter of a ClusterUpgrade to change", func(ctx SpecContext) {
+	It("leaves intent, notAfter and predicted of a ClusterUpgrade to change", func(ctx SpecContext) {
 		cu := upgrade("moving", "ro", "early")
 		create(ctx, cu)
 		for _, intent := range []fleetv1.Intent{
@@ -84,6 +85,7 @@ var _ = Describe("what is frozen", func() {
 		} {
 			cu.Spec.Intent = intent
 			cu.Spec.NotAfter = new(metav1.Unix(1_800_000_000, 0))
+			cu.Spec.Predicted = &fleetv1.Prediction{StartAt: cu.Spec.NotAfter, Window: "as of " + string(intent)}
 			Expect(strict.Update(ctx, cu)).To(Succeed())
 		}
 		cu.Spec.Intent = "Hurry"
@@ -161,6 +163,11 @@ var _ = DescribeTable("kubectl get shows", func(ctx SpecContext, resource string
 		"NAME", "PHASE", "WAVE", "DONE", "ACTIVE", "FAILED", "DEFERRED", "WHY", "SINCE", "UNTIL"),
 	Entry(nil, "clusterupgrades",
 		"NAME", "CLUSTER", "WAVE", "PHASE", "CP", "WORKERS", "TRIES", "WHY", "UNTIL", "MACHINE", "LAST-ERROR"),
+	Entry(nil, "maintenancecalendars", "NAME", "ZONE", "OPEN", "UNTIL", "NEXT", "READY", "WHY", "AGE"),
+	Entry(nil, "freezes",
+		"NAME", "ACTIVE", "WHY", "EFFECT", "SCOPE", "CLUSTERS", "UNTIL", "BY", "REASON", "AGE"),
+	Entry(nil, "approvals",
+		"NAME", "ROLLOUT", "WAVE", "DECISION", "VALID", "WHY", "BY", "EXPIRES", "REASON", "AGE"),
 )
 
 var _ = It("prints a ClusterUpgrade's row as people on call read it", func(ctx SpecContext) {
@@ -196,6 +203,6 @@ var _ = It("takes short names", func() {
 	}
 	Expect(short).To(Equal(map[string][]string{
 		"managementclusters": {"mc"}, "workloadclusters": {"wc"}, "rolloutpolicies": {"rp"}, "rollouts": {"ro"},
-		"clusterupgrades": {"cu"},
+		"clusterupgrades": {"cu"}, "maintenancecalendars": {"cal"}, "freezes": {"fz"}, "approvals": {"apv"},
 	}))
 })

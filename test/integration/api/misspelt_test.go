@@ -37,20 +37,34 @@ namespaces: [shop]
 maxConcurrentClusters: 3
 policiesFrom: {from: Same}`},
 		"RolloutPolicy": {`
-target: {channel: 1.33-classic/stable, version: v1.33.9, minorUpgrade: Allow, onMoved: Halt}
+target: {channel: 1.33-classic/stable, version: v1.33.9, minorUpgrade: Allow, onMoved: Halt, refreshedAfter: "2026-12-01T00:00:00Z"}
 clusters: {selector: ` + selector + `, managementClusterSelector: ` + selector + `}
-canaries: {selector: ` + selector + `}
+canaries: {selector: ` + selector + `, soakDuration: 30m, deadline: 2h, approval: {count: 1}}
 waves:
-- {name: early, selector: ` + selector + `, maxConcurrency: 10%, maxFailures: 1}
+- name: early
+  selector: ` + selector + `
+  maxConcurrency: 10%
+  maxFailures: 1
+  soakDuration: 1h
+  deadline: 8h
+  onDeadline: Continue
+  approval: {count: 2}
 - {name: rest, rest: true}
-failureBudget: Observed
+limits: [{per: ManagementCluster, max: 3}, {perLabel: example.com/site, max: 1}]
+failureBudget: Reserved
 upgrade:
   order: WorkersOnly
   maxConcurrentMachines: 4
-  singleControlPlane: Allow
-  machine: {timeout: 1h, maxAttempts: 5, backoff: 90s}
+  progressDeadline: 4h
+  singleControlPlane: AllowMarked
+  machine: {timeout: 1h, expected: 10m, maxAttempts: 5, backoff: 90s}
+unreachable: {grace: 10m, beforeStart: Wait, maxUnknown: 3}
+deferral: {max: 168h}
+catchUp: {lateJoiners: Ignore, drift: Report, until: 720h}
+priority: 10
+change: {reference: CHG0042, requestedBy: jane@example.com}
 paused: true
-anyTime: true`, `
+calendars: [eu-nights, us-nights]`, `
 target: {revision: "640", version: v1.33.9, architecture: amd64}
 clusters: {names: [mgmt-a/shop/eu-1, mgmt-a/shop/eu-2]}
 canaries: {names: [mgmt-a/shop/eu-1]}
@@ -61,6 +75,35 @@ clusters: {all: true}
 canaries: {none: true}
 waves: [{name: half, percent: 50}, {name: rest, rest: true}]
 anyTime: true`},
+		"MaintenanceCalendar": {`
+timeZone: Europe/Berlin
+windows:
+- {schedule: 0 2 * * 6, duration: 4h}
+- {rrule: "RRULE:FREQ=MONTHLY;BYDAY=1SU;BYHOUR=1;BYMINUTE=0", duration: 6h}
+exclusions:
+- {from: 2026-12-24, to: 2026-12-26, reason: Christmas}
+- {schedule: 0 0 1 * *, duration: 24h}
+- {rrule: "RRULE:FREQ=YEARLY;BYMONTH=12;BYMONTHDAY=31;BYHOUR=0;BYMINUTE=0", duration: 24h}
+clusterSelector: ` + selector, `
+timeZoneFrom: Cluster
+windows: [{schedule: 0 2 * * *, duration: 90m}]`},
+		"Freeze": {`
+scope: {selector: ` + selector + `}
+effect: NoNewClusters
+from: "2026-12-18T16:00:00Z"
+until: "2027-01-07T06:00:00Z"
+reason: Christmas holidays
+by: ` + admin + `
+reference: CHG0042`},
+		"Approval": {`
+rollout: k8s-1-33-7c2f1
+wave: early
+planDigest: 5f0c1d9e27b34a68
+decision: Approved
+expiresAt: "2026-12-12T00:00:00Z"
+reason: canaries looked at
+by: ` + admin + `
+reference: CHG0042`},
 	}
 }
 
@@ -188,7 +231,7 @@ var _ = Describe("law 21: an object with a misspelt field from before the polici
 	BeforeAll(func(ctx SpecContext) {
 		var bindings admissionv1.ValidatingAdmissionPolicyBindingList
 		Expect(hub.List(ctx, &bindings)).To(Succeed())
-		Expect(bindings.Items).To(HaveLen(2))
+		Expect(bindings.Items).To(HaveLen(5))
 		for i := range bindings.Items {
 			Expect(hub.Delete(ctx, &bindings.Items[i])).To(Succeed())
 		}

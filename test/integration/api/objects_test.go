@@ -28,7 +28,33 @@ anyTime: true
 kubeconfigSecretRef: {name: mgmt-a}
 engine: Agent
 `
+	leastCalendar = `
+windows: [{schedule: 0 2 * * 6, duration: 4h}]
+`
+	leastFreeze = `
+scope: {all: true}
+reason: Christmas holidays
+by: ` + admin + `
+`
+	leastApproval = `
+rollout: k8s-1-33-7c2f1
+wave: early
+planDigest: 5f0c1d9e27b34a68
+decision: Approved
+reason: canaries looked at
+by: ` + admin + `
+`
+	// admin is whom the API server takes the clients of this suite for.
+	admin = "windlass-test"
 )
+
+// least is what is accepted of a kind.
+func least(kind string) string {
+	return map[string]string{
+		"ManagementCluster": leastManagementCluster, "RolloutPolicy": leastPolicy,
+		"MaintenanceCalendar": leastCalendar, "Freeze": leastFreeze, "Approval": leastApproval,
+	}[kind]
+}
 
 // object has a spec written in YAML, changed as a merge patch would: what is null goes.
 func object(kind, spec, change string) *unstructured.Unstructured {

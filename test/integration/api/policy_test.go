@@ -127,7 +127,7 @@ var _ = DescribeTable("a RolloutPolicy is refused with the field and an accepted
 	Entry("maxFailures above 100%", `waves: [{name: a, rest: true, maxFailures: 200%}]`, "spec.waves[0].maxFailures",
 		"must be a number from 0 or a percentage from 0% to 100%"),
 
-	Entry("neither calendars nor anyTime", `anyTime: null`, "spec.anyTime", "must say when; accepted: anyTime: true"),
+	Entry("neither calendars nor anyTime", `anyTime: null`, "spec.calendars", "must say when; accepted: [eu-nights], or anyTime: true"),
 	Entry("anyTime: false", `anyTime: false`, "spec.anyTime", "accepted: anyTime: true"),
 
 	Entry("an unknown order", `upgrade: {order: WorkersFirst}`, "spec.upgrade.order", "ControlPlaneFirst"),

@@ -44,6 +44,7 @@ func places() []place {
 	var all []place
 	for kind, plural := range map[string]string{
 		"ManagementCluster": "managementclusters", "RolloutPolicy": "rolloutpolicies",
+		"MaintenanceCalendar": "maintenancecalendars", "Freeze": "freezes", "Approval": "approvals",
 	} {
 		data, err := os.ReadFile(filepath.Join("../../../config/crd/bases", "fleet.windlass.dev_"+plural+".yaml"))
 		if err != nil {
