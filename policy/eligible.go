@@ -19,10 +19,18 @@ type verdict struct {
 	reason, message string
 	// minor: it leaves its minor.
 	minor bool
+	// skew says that its workers are newer than its control plane.
+	skew string
+}
+
+// judge judges candidates. Few sets of versions make up a fleet, so each is compared once.
+type judge struct {
+	PlanInput
+	moves map[string]verdict
 }
 
 // judge says whether the target suits a candidate.
-func (in PlanInput) judge(c Candidate) verdict {
+func (j judge) judge(c *Candidate) verdict {
 	switch {
 	case c.Unsupported != "":
 		return verdict{reason: ReasonUnsupported, message: c.Unsupported}
@@ -33,32 +41,43 @@ func (in PlanInput) judge(c Candidate) verdict {
 	case len(c.ControlPlaneVersions) == 0 || c.ControlPlaneReplicas <= 0:
 		return verdict{unknown: "its control plane has not been read"}
 	}
-	if v := in.judgeShape(c); v != (verdict{}) {
+	if v := j.judgeShape(c); v != (verdict{}) {
 		return v
 	}
+	key := strings.Join(c.ControlPlaneVersions, " ") + "/" + strings.Join(c.WorkerVersions, " ")
+	v, found := j.moves[key]
+	if !found {
+		v = j.judgeMove(c)
+		j.moves[key] = v
+	}
+	return v
+}
+
+// judgeMove looks at versions.
+func (j judge) judgeMove(c *Candidate) verdict {
 	result, err := version.Move{
-		Target:           in.Target.Version,
-		Exact:            !strings.HasPrefix(in.Target.Text, "channel="),
+		Target:           j.Target.Version,
+		Exact:            !strings.HasPrefix(j.Target.Text, "channel="),
 		ControlPlane:     c.ControlPlaneVersions,
 		Workers:          c.WorkerVersions,
-		KeepControlPlane: in.Order == WorkersOnly,
-		KeepWorkers:      in.Order == ControlPlaneOnly,
-		AllowMinor:       in.Target.MinorUpgrade,
+		KeepControlPlane: j.Order == WorkersOnly,
+		KeepWorkers:      j.Order == ControlPlaneOnly,
+		AllowMinor:       j.Target.MinorUpgrade,
 	}.Check()
 	if err != nil {
 		return verdict{unknown: err.Error()}
 	}
-	return verdict{reason: string(result.Refusal), message: result.Message, minor: result.Minor}
+	return verdict{reason: string(result.Refusal), message: result.Message, minor: result.Minor, skew: result.Skew}
 }
 
 // judgeShape looks at architectures and at the size of the control plane.
-func (in PlanInput) judgeShape(c Candidate) verdict {
-	wanted := in.Target.Architecture
+func (j judge) judgeShape(c *Candidate) verdict {
+	wanted := j.Target.Architecture
 	switch {
-	case in.Order != WorkersOnly && c.ControlPlaneReplicas == 1 && !in.AllowSingleControlPlane:
+	case j.Order != WorkersOnly && c.ControlPlaneReplicas == 1 && !j.AllowSingleControlPlane:
 		return verdict{reason: ReasonSingleControlPlane, message: "has one control plane machine, and singleControlPlane " +
 			"is Refuse"}
-	case in.Order != WorkersOnly && c.ControlPlaneReplicas == 2 && !in.AllowSingleControlPlane:
+	case j.Order != WorkersOnly && c.ControlPlaneReplicas == 2 && !j.AllowSingleControlPlane:
 		return verdict{reason: ReasonSingleControlPlane, message: "has two control plane machines, of which one is no " +
 			"quorum, and singleControlPlane is Refuse"}
 	case wanted == "":

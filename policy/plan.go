@@ -22,11 +22,12 @@ func MakePlan(in PlanInput) (Plan, error) {
 	if err := in.check(); err != nil {
 		return Plan{}, err
 	}
-	p := planner{in: in, verdicts: make(map[string]verdict, len(in.Candidates))}
-	if err := p.judgeAll(); err != nil {
+	all := entries(in.Candidates)
+	if err := in.judgeAll(all); err != nil {
 		return Plan{}, err
 	}
-	canaries, others := split(in.Candidates, func(c Candidate) bool { return c.CanaryMatch && !in.NoCanaries })
+	p := planner{in: in}
+	canaries, others := split(all, func(e *entry) bool { return e.CanaryMatch && !in.NoCanaries })
 	if !in.NoCanaries {
 		if err := p.takeCanaries(canaries); err != nil {
 			return Plan{}, err
@@ -34,15 +35,15 @@ func MakePlan(in PlanInput) (Plan, error) {
 	}
 	left := others
 	for i, spec := range in.Waves {
-		var taken []Candidate
-		taken, left = p.take(i, spec, left, len(others))
-		p.add(PlannedWave{Name: spec.Name}, spec, taken)
+		var taken []*entry
+		taken, left = take(i, spec, left, len(others))
+		p.add(PlannedWave{Name: spec.Name}, spec, i, taken)
 	}
 	if len(left) > 0 {
 		return Plan{}, planError(ReasonLeftOver, "no wave takes %s: add a wave with rest: true, or select fewer clusters",
 			paths(left))
 	}
-	p.finish()
+	p.finish(all)
 	return p.plan, nil
 }
 
@@ -51,12 +52,23 @@ func (in PlanInput) check() error {
 	if _, err := version.Parse(in.Target.Version); err != nil {
 		return &PlanError{Reason: ReasonInvalidTarget, Message: fmt.Sprintf("target.version: %v", err)}
 	}
-	for _, w := range in.Waves {
+	names := map[string]bool{}
+	for i, w := range in.Waves {
 		if w.Percent < 0 || w.Percent > 100 || !w.MaxConcurrency.inRange(1) || !w.MaxFailures.inRange(0) {
 			return planError(ReasonInvalidLimit, "wave %s: percent %d, maxConcurrency %s and maxFailures %s: give "+
 				"percentages from 1 to 100 (maxFailures from 0) and counts that are not negative", w.Name, w.Percent,
 				w.MaxConcurrency, w.MaxFailures)
 		}
+		switch {
+		case w.Name == CanaryWave || w.Name == catchUpWave:
+			return planError(ReasonInvalidWave, "waves[%d]: %s is a wave of the hub's own: give it another name", i, w.Name)
+		case names[w.Name]:
+			return planError(ReasonInvalidWave, "waves[%d]: there are two waves called %s: give each a name of its own", i, w.Name)
+		case w.Rest && i+1 < len(in.Waves):
+			return planError(ReasonInvalidWave, "waves[%d]: %s takes the rest, and %s comes after it: rest: true stands in the "+
+				"last wave only", i, w.Name, in.Waves[i+1].Name)
+		}
+		names[w.Name] = true
 	}
 	switch {
 	case len(in.AbsentCanaries) > 0:
@@ -70,104 +82,123 @@ func (in PlanInput) check() error {
 	return nil
 }
 
-// planner fills a plan wave by wave.
-type planner struct {
-	in       PlanInput
-	verdicts map[string]verdict
-	plan     Plan
-	placed   int
-}
-
 // judgeAll judges every candidate, and says which are not known well enough.
-func (p *planner) judgeAll() error {
+func (in PlanInput) judgeAll(all []*entry) error {
+	j := judge{PlanInput: in, moves: map[string]verdict{}}
+	known := true
+	for _, e := range all {
+		e.verdict = j.judge(e.Candidate)
+		known = known && e.verdict.unknown == ""
+	}
+	if known {
+		return nil
+	}
 	var unknown []string
 	why := ""
-	for _, c := range interleave(p.in.Candidates) {
-		v := p.in.judge(c)
-		p.verdicts[c.ID] = v
-		if v.unknown != "" {
-			unknown = append(unknown, c.Path)
-			why = cmp.Or(why, v.unknown)
+	for _, e := range interleave(all) {
+		if e.verdict.unknown != "" {
+			unknown = append(unknown, e.Path)
+			why = cmp.Or(why, e.verdict.unknown)
 		}
 	}
-	if len(unknown) > 0 {
-		return planError(ReasonVersionsUnknown, "the plan waits for %s: %s", list(unknown), why)
-	}
-	return nil
+	return planError(ReasonVersionsUnknown, "the plan waits for %s: %s", list(unknown), why)
+}
+
+// planner fills a plan wave by wave.
+type planner struct {
+	in     PlanInput
+	plan   Plan
+	placed int
 }
 
 // takeCanaries makes the wave that goes first: one at a time, without a failure.
-func (p *planner) takeCanaries(canaries []Candidate) error {
+func (p *planner) takeCanaries(canaries []*entry) error {
 	if len(canaries) == 0 {
 		return planError(ReasonCanaryNotFound, "no selected cluster is a canary: name one, or say canaries: {none: true}")
 	}
 	var refused []string
-	for _, c := range interleave(canaries) {
-		if v := p.verdicts[c.ID]; v.reason != "" {
-			refused = append(refused, fmt.Sprintf("%s (%s)", c.Path, v.reason))
+	for _, e := range interleave(canaries) {
+		if e.verdict.reason != "" {
+			refused = append(refused, fmt.Sprintf("%s (%s)", e.Path, e.verdict.reason))
 		}
 	}
 	if len(refused) > 0 {
 		return planError(ReasonCanaryIneligible, "the target does not suit the canaries %s", list(refused))
 	}
-	for _, c := range interleave(canaries) {
-		for architecture, kubelet := range c.Kubelets {
+	for _, e := range canaries {
+		for architecture, kubelet := range e.Kubelets {
 			if p.plan.Proven == nil {
 				p.plan.Proven = map[string]string{}
 			}
-			if c.AtTarget && version.Newer(kubelet, p.plan.Proven[architecture]) {
+			if e.AtTarget && version.Newer(kubelet, p.plan.Proven[architecture]) {
 				p.plan.Proven[architecture] = kubelet
 			}
 		}
 	}
-	p.add(PlannedWave{Name: CanaryWave, Canary: true}, WaveSpec{}, canaries)
+	p.add(PlannedWave{Name: CanaryWave, Canary: true}, WaveSpec{}, -1, canaries)
 	return nil
 }
 
 // take picks a wave's clusters from those that are left. The percentage is of all clusters that are no canaries.
-func (p *planner) take(index int, spec WaveSpec, left []Candidate, all int) (taken, rest []Candidate) {
+func take(index int, spec WaveSpec, left []*entry, all int) (taken, rest []*entry) {
 	switch {
 	case spec.Rest:
 		return left, nil
 	case spec.Percent > 0:
 		count := min(len(left), (all*spec.Percent+99)/100)
-		ordered := interleave(left)
-		return ordered[:count], ordered[count:]
+		first := make(map[*entry]bool, count)
+		for _, e := range interleave(left)[:count] {
+			first[e] = true
+		}
+		return split(left, func(e *entry) bool { return first[e] })
 	default:
-		return split(left, func(c Candidate) bool { return slices.Contains(c.WaveMatches, index) })
+		return split(left, func(e *entry) bool { return slices.Contains(e.WaveMatches, index) })
 	}
 }
 
 // add appends a wave of the clusters that need the upgrade and are suited to it.
-func (p *planner) add(wave PlannedWave, spec WaveSpec, taken []Candidate) {
+func (p *planner) add(wave PlannedWave, spec WaveSpec, index int, taken []*entry) {
 	wave.Selected = len(taken)
-	eligible, aside := split(taken, func(c Candidate) bool { return p.verdicts[c.ID].reason == "" && !c.AtTarget })
-	for _, c := range aside {
-		if v := p.verdicts[c.ID]; v.reason != "" {
-			p.plan.Ineligible = append(p.plan.Ineligible, Refused{c.ID, c.Path, v.reason, c.Path + ": " + v.message})
+	for _, e := range taken {
+		e.wave = index
+	}
+	eligible, aside := split(taken, func(e *entry) bool { return e.verdict.reason == "" && !e.AtTarget })
+	for _, e := range aside {
+		if v := e.verdict; v.reason != "" {
+			p.plan.Ineligible = append(p.plan.Ineligible, Refused{e.ID, e.Path, v.reason, e.Path + ": " + v.message})
 			continue
 		}
-		p.plan.AtTarget = append(p.plan.AtTarget, c.Path)
+		p.plan.AtTarget = append(p.plan.AtTarget, e.Path)
 	}
-	for _, c := range interleave(eligible) {
+	wave.Planned = len(eligible)
+	wave.MaxConcurrency, wave.MaxFailures = spec.Counts(wave.Planned)
+	for _, e := range interleave(eligible) {
 		p.placed++
-		wave.Clusters = append(wave.Clusters, Placed{ID: c.ID, Path: c.Path, Member: c.Member, Position: p.placed})
-		if p.verdicts[c.ID].minor {
+		wave.Clusters = append(wave.Clusters, Placed{ID: e.ID, Path: e.Path, Member: e.Member, Position: p.placed})
+		if e.verdict.skew != "" {
+			p.plan.Skewed = append(p.plan.Skewed, e.Path+": "+e.verdict.skew)
+		}
+		if e.verdict.minor {
 			p.plan.Minor++
 			continue
 		}
 		p.plan.Patch++
 	}
-	wave.Planned = len(wave.Clusters)
-	wave.MaxConcurrency = spec.MaxConcurrency.AtLeastOne(wave.Planned)
-	wave.MaxFailures = spec.MaxFailures.Of(wave.Planned)
 	p.plan.Waves = append(p.plan.Waves, wave)
 }
 
-// finish sorts what was set aside and names the plan.
-func (p *planner) finish() {
+// finish sorts what was set aside, counts what the first match took from later waves, and names the plan.
+func (p *planner) finish(all []*entry) {
 	slices.Sort(p.plan.AtTarget)
 	slices.SortFunc(p.plan.Ineligible, func(a, b Refused) int { return strings.Compare(a.Path, b.Path) })
+	before := len(p.plan.Waves) - len(p.in.Waves)
+	for _, e := range all {
+		for _, i := range e.WaveMatches {
+			if i != e.wave && i >= 0 && i < len(p.in.Waves) {
+				p.plan.Waves[before+i].TakenBefore++
+			}
+		}
+	}
 	p.plan.Total = len(p.in.Candidates)
 	p.plan.Hash = hash(p.in.Target, p.in.Order, p.plan)
 }
@@ -180,25 +211,14 @@ func hash(parts ...any) string {
 	return hex.EncodeToString(sum.Sum(nil))[:32]
 }
 
-func split(all []Candidate, in func(Candidate) bool) (yes, no []Candidate) {
-	for _, c := range all {
-		if in(c) {
-			yes = append(yes, c)
-			continue
-		}
-		no = append(no, c)
-	}
-	return yes, no
-}
-
 func planError(reason, format string, args ...any) error {
 	return &PlanError{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-func paths(clusters []Candidate) string {
+func paths(clusters []*entry) string {
 	names := make([]string, 0, len(clusters))
-	for _, c := range interleave(clusters) {
-		names = append(names, c.Path)
+	for _, e := range interleave(clusters) {
+		names = append(names, e.Path)
 	}
 	return list(names)
 }

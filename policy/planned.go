@@ -46,6 +46,12 @@ type WaveSpec struct {
 	MaxFailures Amount
 }
 
+// Counts are the limits of a wave of so many planned clusters, by one formula for every size (law 5). The denominator
+// never changes once the plan is committed; the amounts may.
+func (w WaveSpec) Counts(planned int) (maxConcurrency, maxFailures int) {
+	return w.MaxConcurrency.AtLeastOne(planned), w.MaxFailures.Of(planned)
+}
+
 // Target is what to upgrade to.
 type Target struct {
 	// Text is the target as the protocol writes it: "channel=1.33-classic/stable".
@@ -94,12 +100,20 @@ type Plan struct {
 	// Patch and Minor count the planned clusters that stay in their minor, and those that leave it. Total counts all
 	// selected.
 	Patch, Minor, Total int
+	// Skewed says, for planned clusters whose workers are newer than their control plane already, which these are. It is no
+	// part of the hash.
+	Skewed []string `json:"-"`
 	// Hash names the plan: it changes whenever target, members, order or limits do.
 	Hash string
 }
 
-// CanaryWave is the name of the wave of canaries.
-const CanaryWave = "canaries"
+// Names of the waves that the hub makes itself.
+const (
+	// CanaryWave is the wave of canaries.
+	CanaryWave = "canaries"
+	// catchUpWave comes after the last wave.
+	catchUpWave = "catch-up"
+)
 
 // PlannedWave is one wave of a plan.
 type PlannedWave struct {
@@ -113,6 +127,9 @@ type PlannedWave struct {
 	Planned int
 	// Selected is how many clusters fell into the wave, those that need nothing or are ineligible included.
 	Selected int
+	// TakenBefore is how many clusters match the wave and fell into the canaries or an earlier wave: the first match wins.
+	// It is no part of the hash.
+	TakenBefore int `json:"-"`
 	// MaxConcurrency and MaxFailures are the limits as counts.
 	MaxConcurrency, MaxFailures int
 }

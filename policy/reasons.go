@@ -55,6 +55,8 @@ const (
 	ReasonInvalidTarget = "InvalidTarget"
 	// ReasonInvalidLimit: a limit or percentage of a wave is out of range.
 	ReasonInvalidLimit = "InvalidLimit"
+	// ReasonInvalidWave: a wave has the name of another, or stands where it means nothing.
+	ReasonInvalidWave = "InvalidWave"
 )
 
 // Why a cluster is ineligible. Decided at planning; never a failure.
@@ -135,7 +137,7 @@ func NeedsAct(reason string) bool {
 	case ReasonPaused, ReasonUnknownField, ReasonAccessReadOnly, ReasonClusterPaused, ReasonSingleControlPlane, ReasonOwnerMissing,
 		ReasonOwnerPaused, ReasonCanaryDeferred,
 		ReasonNoClusters, ReasonCanaryNotFound, ReasonCanaryIneligible, ReasonClusterNotFound, ReasonLeftOver,
-		ReasonInvalidTarget, ReasonInvalidLimit:
+		ReasonInvalidTarget, ReasonInvalidLimit, ReasonInvalidWave:
 		return true
 	}
 	return false

@@ -132,7 +132,7 @@ func (m Move) skew(controlPlane, workers []Version, target Version) Result {
 	}
 	if len(workers) > 0 && target.Minors(workers[0]) > MaxWorkerLag {
 		return refuse(SkewTooWide, "workers at %s would be more than %d minors older than the control plane at %s%s",
-			workers[0], MaxWorkerLag, target, m.wayOfWorkers(controlPlane, workers, target))
+			workers[0], MaxWorkerLag, target, m.wayOfWorkers(controlPlane, target))
 	}
 	return Result{}
 }
@@ -151,7 +151,7 @@ func way(controlPlane Version, workers []Version, target Version) string {
 }
 
 // wayOfWorkers names the stations where only the workers are too old for the target.
-func (m Move) wayOfWorkers(controlPlane, workers []Version, target Version) string {
+func (m Move) wayOfWorkers(controlPlane []Version, target Version) string {
 	if len(controlPlane) == 0 {
 		return ""
 	}
