@@ -21,7 +21,7 @@ type Amount struct {
 func ParseAmount(text string) (Amount, error) {
 	digits, percent := strings.CutSuffix(text, "%")
 	value, err := strconv.Atoi(digits)
-	if err != nil || value < 0 || percent && value > 100 || strings.HasPrefix(digits, "+") {
+	if err != nil || strings.ContainsAny(digits, "+-") || percent && value > 100 {
 		return Amount{}, fmt.Errorf("%q is no amount: give a count such as 2 or a percentage from 0%% to 100%%", text)
 	}
 	return Amount{Value: value, Percent: percent}, nil
