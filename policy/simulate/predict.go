@@ -28,7 +28,7 @@ func Predict(fleet policy.Fleet, from time.Time) map[string]Prediction {
 		if c.Began.IsZero() || c.Ended.IsZero() || c.Phase != policy.Succeeded {
 			continue
 		}
-		predictions[c.ID] = Prediction{Start: c.Began, End: c.Ended}
+		predictions[c.ID] = Prediction{Start: c.Began, End: c.Ended, Window: c.Window}
 	}
 	return predictions
 }

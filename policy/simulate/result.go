@@ -39,7 +39,9 @@ type Course struct {
 	// Phase, Reason and Message at the end.
 	Phase           policy.ClusterPhase
 	Reason, Message string
-	// Windows is how many openings of its calendars were used.
+	// Window is the opening that its first machine began in, zero: it may begin at any time. Windows is how many openings
+	// of its calendars were used.
+	Window  window.Span
 	Windows int
 }
 

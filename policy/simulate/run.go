@@ -3,11 +3,59 @@
 
 package simulate
 
+import "github.com/windlass-dev/windlass/policy"
+
 // Run plays one rollout until it has ended, stands still for good, or Until.
 func Run(in Input) Result { return RunAll([]Input{in})[0] }
 
 // RunAll plays several rollouts that share members, and perhaps clusters, from the From of the first until the Until of
-// the first. A cluster is driven by one of them at a time. What befalls clusters and members befalls them for all.
+// the first, with its lag. A cluster is driven by one of them at a time. What befalls clusters and members, or is done by
+// people, befalls them all.
 func RunAll(ins []Input) []Result {
-	return make([]Result, len(ins))
+	w := newWorld(ins)
+	w.play()
+	results := make([]Result, 0, len(ins))
+	for _, r := range w.rollouts {
+		results = append(results, r.result())
+	}
+	return results
+}
+
+// result is what became of a rollout.
+func (r *rollout) result() Result {
+	d := r.last
+	result := Result{
+		Waves: r.waves, Log: r.log, Phase: d.Phase, Reason: d.Reason, Message: d.Message, Stopped: r.stopped(),
+		Peak: r.peak, Decisions: r.decisions,
+	}
+	if result.Stopped == "" {
+		result.EndedAt = r.ending
+	}
+	for _, s := range r.sites {
+		result.Clusters = append(result.Clusters, s.course)
+	}
+	return result
+}
+
+// stopped says why it stands still; empty: it has ended.
+func (r *rollout) stopped() string {
+	d := r.last
+	switch {
+	case r.broken != "":
+		return r.broken
+	case r.ended():
+		return ""
+	case r.away:
+		return "the hub does not run"
+	case r.spent():
+		return "it was decided " + number(r.decisions) + " times, which is the bound"
+	case d.Waiting != nil:
+		return words(*d.Waiting)
+	case len(d.Holds) > 0:
+		return d.Holds[0].Path + ": " + words(d.Holds[0].Waiting)
+	case d.Phase == policy.PhaseCatchingUp:
+		return "catch-up waits for clusters that did not come back"
+	default:
+		return ""
+	}
 }
