@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kubeyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -23,8 +22,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// misspelt are objects that only the hub's admission policies refuse, one for each policy.
-const misspelt = `
+// refused are objects that only the hub's admission policies refuse, one for each policy: those called misspelt for a
+// field, and the one called of-another for its author.
+const refused = `
 apiVersion: fleet.windlass.dev/v1alpha1
 kind: ManagementCluster
 metadata: {name: misspelt, namespace: fleet}
@@ -55,42 +55,50 @@ apiVersion: fleet.windlass.dev/v1alpha1
 kind: Approval
 metadata: {name: misspelt, namespace: fleet}
 spec: {rollout: a, wave: b, planDigest: c, decision: Approved, reason: d, by: windlass-test, misspelt: true}
+---
+apiVersion: fleet.windlass.dev/v1alpha1
+kind: Freeze
+metadata: {name: of-another, namespace: fleet}
+spec: {scope: {all: true}, reason: holidays, by: somebody}
 `
 
 // guard installs the hub's admission policies and waits until they refuse.
 func (s *Server) guard(ctx context.Context, root string) error {
-	data, err := os.ReadFile(filepath.Join(root, "config", "admission", "unknown_fields.yaml"))
-	if err != nil {
-		return err
-	}
-	policies, err := documents(data)
-	if err != nil {
-		return err
-	}
-	for _, p := range policies {
-		if err := s.Client.Create(ctx, p); err != nil {
-			return fmt.Errorf("creating %s %s: %w", p.GetKind(), p.GetName(), err)
+	for _, file := range []string{"unknown_fields.yaml", "acts.yaml"} {
+		data, err := os.ReadFile(filepath.Join(root, "config", "admission", file))
+		if err != nil {
+			return err
+		}
+		policies, err := documents(data)
+		if err != nil {
+			return err
+		}
+		for _, p := range policies {
+			if err := s.Client.Create(ctx, p); err != nil {
+				return fmt.Errorf("creating %s %s: %w", p.GetKind(), p.GetName(), err)
+			}
 		}
 	}
 	return s.Guarded(ctx)
 }
 
-// Guarded waits until the hub's admission policies refuse what is misspelt: an API server learns of them some time after
+// Guarded waits until the hub's admission policies refuse what they should: an API server learns of them some time after
 // they were created.
 func (s *Server) Guarded(ctx context.Context) error {
-	return s.tryUntil(ctx, func(err error) bool {
-		return apierrors.IsInvalid(err) && strings.Contains(err.Error(), `unknown field "misspelt"`)
+	words := map[string]string{"misspelt": `unknown field "misspelt"`, "of-another": "who is not the caller"}
+	return s.tryUntil(ctx, func(name string, err error) bool {
+		return err != nil && strings.Contains(err.Error(), words[name])
 	})
 }
 
 // Unguarded waits until nothing of that is refused any more.
 func (s *Server) Unguarded(ctx context.Context) error {
-	return s.tryUntil(ctx, func(err error) bool { return err == nil })
+	return s.tryUntil(ctx, func(_ string, err error) bool { return err == nil })
 }
 
-// tryUntil offers each misspelt object, without leaving anything behind, until the answer is the one that is waited for.
-func (s *Server) tryUntil(ctx context.Context, answer func(error) bool) error {
-	objects, err := documents([]byte(misspelt))
+// tryUntil offers each refused object, without leaving anything behind, until the answer is the one that is waited for.
+func (s *Server) tryUntil(ctx context.Context, answer func(name string, err error) bool) error {
+	objects, err := documents([]byte(refused))
 	if err != nil {
 		return err
 	}
@@ -100,13 +108,13 @@ func (s *Server) tryUntil(ctx context.Context, answer func(error) bool) error {
 	for _, o := range objects {
 		for {
 			err := lenient.Create(ctx, o.DeepCopy(), client.DryRunAll)
-			if answer(err) {
+			if answer(o.GetName(), err) {
 				break
 			}
 			select {
 			case <-again.C:
 			case <-ctx.Done():
-				return fmt.Errorf("a misspelt %s: %w; last answer: %w", o.GetKind(), ctx.Err(), err)
+				return fmt.Errorf("offering %s %s: %w; last answer: %w", o.GetKind(), o.GetName(), ctx.Err(), err)
 			}
 		}
 	}

@@ -112,7 +112,8 @@ var _ = Describe("the samples", func() {
 
 	It("are there for each kind that people write", func() {
 		Expect(files).To(ContainElements(
-			HaveSuffix("/managementcluster.yaml"), HaveSuffix("/rolloutpolicy.yaml"), HaveSuffix("/kustomization.yaml")))
+			HaveSuffix("/managementcluster.yaml"), HaveSuffix("/rolloutpolicy.yaml"), HaveSuffix("/maintenancecalendar.yaml"),
+			HaveSuffix("/freeze.yaml"), HaveSuffix("/approval.yaml"), HaveSuffix("/kustomization.yaml")))
 	})
 })
 

@@ -231,7 +231,7 @@ var _ = Describe("law 21: an object with a misspelt field from before the polici
 	BeforeAll(func(ctx SpecContext) {
 		var bindings admissionv1.ValidatingAdmissionPolicyBindingList
 		Expect(hub.List(ctx, &bindings)).To(Succeed())
-		Expect(bindings.Items).To(HaveLen(5))
+		Expect(bindings.Items).To(HaveLen(6))
 		for i := range bindings.Items {
 			Expect(hub.Delete(ctx, &bindings.Items[i])).To(Succeed())
 		}
