@@ -24,8 +24,10 @@ func Compile(s Spec) (c *Calendar, warnings Problems, err error) {
 			"never open"))
 	}
 	for i, window := range s.Windows {
-		if r, ok := compiler.recurrence(fmt.Sprintf("windows[%d]", i), window); ok {
+		field := fmt.Sprintf("windows[%d]", i)
+		if r, ok := compiler.recurrence(field, window); ok {
 			c.windows = append(c.windows, r)
+			compiler.reviewDuration(field, &r)
 		}
 	}
 	for i, exclusion := range s.Exclusions {
@@ -35,6 +37,7 @@ func Compile(s Spec) (c *Calendar, warnings Problems, err error) {
 		return nil, compiler.warnings, compiler.problems
 	}
 	c.out = union(c.out)
+	compiler.reviewOpenings(c)
 	return c, compiler.warnings, nil
 }
 
@@ -60,6 +63,9 @@ func (c *compiler) recurrence(field string, spec Recurrence) (recurrence, bool) 
 		c.refuse(field+".duration", wrong)
 	}
 	if len(c.problems) > before {
+		return recurrence{}, false
+	}
+	if c.review(field, spec, &s); len(c.problems) > before {
 		return recurrence{}, false
 	}
 	return newRecurrence(s, c.zone, spec.Duration), true

@@ -26,7 +26,6 @@ func (r *rule) occurs(day int64) bool {
 
 // starts are wall-clock times: those of a rule between two bounds, and more, and less.
 type starts struct {
-	// rule may be absent.
 	rule *rule
 	// first and last bound the rule's own starts, both included; lastAt bounds them by instant, in seconds.
 	first, last, lastAt int64
@@ -54,7 +53,7 @@ type recurrence struct {
 
 func newRecurrence(s starts, location *time.Location, duration time.Duration) recurrence {
 	r := recurrence{starts: s, location: location, duration: int64(duration)}
-	if s.rule != nil && len(s.rule.positions) == 0 {
+	if len(s.rule.positions) == 0 {
 		r.pattern = r.patternOf(s.rule.times)
 	}
 	return r
@@ -74,21 +73,19 @@ func (r *recurrence) appendSpans(spans []span, within span) []span {
 	// Offsets and gaps move a start by less than two days.
 	first := max(firstDay, floorDiv(within.start-r.duration, daySeconds*second)-2)
 	last := min(lastDay, floorDiv(within.end, daySeconds*second)+2)
-	if r.rule != nil {
-		last := min(last, floorDiv(r.last, daySeconds))
-		days := regularDays{location: r.location}
-		r.rule.each(max(first, floorDiv(r.first, daySeconds)), last, func(day int64, times []int64) bool {
-			spans = r.appendDay(spans, day, times, &days)
-			return true
-		})
-	}
+	days := regularDays{location: r.location}
+	from, to := max(first, floorDiv(r.first, daySeconds)), min(last, floorDiv(r.last, daySeconds))
+	r.rule.each(from, to, func(day int64, times []int64) bool {
+		spans = r.appendDay(spans, day, times, &days)
+		return true
+	})
 	for _, wall := range r.more {
 		if day := floorDiv(wall, daySeconds); day >= first && day <= last {
 			spans = r.appendStart(spans, wall)
 		}
 	}
 	for _, at := range r.moreAt {
-		if !r.lessAt[at] {
+		if !r.excepts(at+periodAt(r.location, at).offset, at) {
 			spans = append(spans, span{at * second, at*second + r.duration})
 		}
 	}

@@ -151,7 +151,7 @@ func (r *rule) matches(day int64) bool {
 		r.monthDays.allows(date.day, date.monthLength) &&
 		r.yearDays.allows(date.yearDay, date.yearLength) &&
 		r.onWeekday(date) &&
-		(len(r.weeks) == 0 || r.inWeek(day, date))
+		(len(r.weeks) == 0 || r.inWeek(day))
 }
 
 func (r *rule) onWeekday(date civil) bool {
@@ -170,7 +170,7 @@ func (r *rule) onWeekday(date civil) bool {
 
 // inWeek says whether the number of the day's week is among the rule's. Week 1 is the first with four days or more in
 // its year.
-func (r *rule) inWeek(day int64, date civil) bool {
+func (r *rule) inWeek(day int64) bool {
 	middle := r.weekOf(day) + 3
 	year := civilOf(middle)
 	number := (year.yearDay-1)/7 + 1
@@ -179,5 +179,5 @@ func (r *rule) inWeek(day int64, date civil) bool {
 	if civilOf(lastMiddle).year != year.year {
 		lastMiddle -= 7
 	}
-	return r.weeks.has(number, (civilOf(lastMiddle).yearDay-1)/7+1) && date.year != 0
+	return r.weeks.has(number, (civilOf(lastMiddle).yearDay-1)/7+1)
 }

@@ -136,5 +136,9 @@ func floorDiv(a, b int64) int64 {
 
 // wallText writes a wall-clock time as a person reads it.
 func wallText(wall int64) string {
-	return time.Unix(wall, 0).UTC().Format("Mon 2006-01-02 15:04")
+	layout := "Mon 2006-01-02 15:04"
+	if wall%60 != 0 {
+		layout += ":05"
+	}
+	return time.Unix(wall, 0).UTC().Format(layout)
 }
