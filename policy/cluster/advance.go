@@ -48,6 +48,8 @@ func (l look) hindered() (Step, bool) {
 		return l.hold(policy.ReasonClusterDeleting, "the cluster is being deleted"), true
 	case o.Paused:
 		return l.hold(policy.ReasonClusterPaused, "the cluster is paused"), true
+	case l.wished():
+		return l.heed(), true
 	}
 	for _, owner := range o.inOrder() {
 		switch machine, busy := owner.inFlight(); {

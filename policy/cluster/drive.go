@@ -13,7 +13,7 @@ import (
 // drive moves a cluster on: Run, or Hold, under which only what has begun ends.
 func (l look) drive() Step {
 	o := l.o
-	holds := o.Intent == policy.Hold || l.over()
+	holds := o.Intent == policy.Hold || l.over() || l.started() && l.wished()
 	switch {
 	case l.marked() && o.Claim.State == ClaimNone:
 		return Step{Action: TakeClaim, Phase: policy.Holding, Reason: ReasonStarting, Message: "the claim is gone and is " +
@@ -46,8 +46,11 @@ func (l look) over() bool { return !l.o.NotAfter.IsZero() && !l.now.Before(l.o.N
 
 // held is a cluster in which no further machine begins.
 func (l look) held() Step {
-	if l.o.Intent == policy.Hold {
+	switch {
+	case l.o.Intent == policy.Hold:
 		return l.hold(ReasonOnHold, "the rollout holds it: no further machine begins")
+	case !l.over():
+		return l.heed()
 	}
 	return l.hold(ReasonIntentEnded, "no machine begins after %s", l.o.NotAfter.UTC().Format(time.RFC3339))
 }

@@ -69,7 +69,7 @@ func fromBytes(data []byte) cluster.Observation {
 		Intent: []policy.Intent{policy.Run, policy.Hold, policy.Withdraw, policy.Wait, ""}[next(5)],
 		Order:  []policy.Order{"", policy.ControlPlaneOnly, policy.WorkersOnly}[next(3)],
 		Phase: []policy.ClusterPhase{
-			"", policy.Progressing, policy.Failed, policy.Succeeded, policy.Skipped,
+			policy.Deferred, policy.Progressing, policy.Failed, policy.Succeeded, policy.Skipped,
 			"odd",
 		}[next(6)],
 		Reachable: likely(), Access: likely(), Present: likely(), Deleting: !likely(), Paused: !likely(), Settled: yes(),
@@ -80,6 +80,11 @@ func fromBytes(data []byte) cluster.Observation {
 		NotAfter: instant(), StartedAt: instant(), ProvenSince: instant(), StartBefore: instant(), Health: verdict(),
 	}
 	o.PerMachine, o.ProviderPresent = yes(), likely()
+	o.Wish = cluster.Wish{Held: !likely(), Problem: []string{"", "", "", "odd"}[next(4)], DeferUntil: instant()}
+	o.WishSince, o.WishMax, o.Open = instant(), time.Duration(next(3))*time.Hour, yes()
+	o.BeforeStart = []cluster.BeforeStart{"", cluster.AwaitReturn, cluster.GiveUp}[next(3)]
+	o.Silent, o.SilentSince = yes(), instant()
+	o.ProgressDeadline, o.Worked = time.Duration(next(3))*time.Hour, policy.Clock{Elapsed: time.Duration(next(3)) * time.Hour, Since: instant()}
 	o.Limits = cluster.Limits{MaxAttempts: next(4), Timeout: time.Hour, Backoff: time.Minute}
 	record := func() cluster.Record {
 		return cluster.Record{

@@ -36,8 +36,8 @@ func Next(o Observation, now time.Time) Step {
 		step.Recheck = now
 		step.Starts = o.StartedAt.IsZero()
 	}
-	if step.Action == None && !step.Phase.Ended() && o.Intent == policy.Run && now.Before(o.NotAfter) {
-		step.Recheck = sooner(step.Recheck, o.NotAfter)
+	if !Final(step.Phase) {
+		l.clocks(&step)
 	}
 	if step.Action == Settle {
 		step.Leftovers = l.leftovers()
@@ -72,11 +72,14 @@ func (l look) next() Step {
 	if step, urgent := l.react(); urgent {
 		return step
 	}
-	if o.Phase.Ended() {
+	if Final(o.Phase) {
 		return l.windDown(l.kept(false), l.kept(true))
 	}
 	if machine, found := o.quarantined(); found {
 		return l.fail(machine)
+	}
+	if l.late() {
+		return l.giveUp()
 	}
 	switch o.Intent {
 	case policy.Run, policy.Hold:
@@ -94,7 +97,7 @@ func (l look) next() Step {
 
 // through is a cluster that needs no further look.
 func (l look) through() (Step, bool) {
-	ended := l.o.Phase.Ended()
+	ended := Final(l.o.Phase)
 	switch {
 	case ended && l.o.Settled:
 		return l.kept(true), true
@@ -109,17 +112,16 @@ func (l look) outOfReach() (Step, bool) {
 	o := l.o
 	switch {
 	case !o.Reachable:
-		return l.away(policy.ReasonMemberUnreachable,
-			cmp.Or(o.ReachMessage, "the management cluster does not answer")), true
+		return l.silent(), true
 	case !o.Access:
 		return l.away(policy.ReasonAccessReadOnly, "the management cluster is registered with access: ReadOnly"), true
-	case !o.Present && o.Phase.Ended():
+	case !o.Present && Final(o.Phase):
 		return l.kept(true), true
 	case !o.Present:
 		return Step{
 			Phase: policy.Removed, Reason: ReasonClusterRemoved, Message: "the cluster no longer exists", Settled: true,
 		}, true
-	case o.Claim.State == ClaimOther && (l.marked() || !o.Phase.Ended()):
+	case o.Claim.State == ClaimOther && (l.marked() || !Final(o.Phase)):
 		return l.away(policy.ReasonClaimedByOther, "driven by "+cmp.Or(o.Claim.By, "another")), true
 	}
 	return Step{}, false
@@ -139,15 +141,15 @@ func (l look) kept(settled bool) Step {
 
 // away is a cluster that is not to be judged or written to now. An end stays what it was.
 func (l look) away(reason, message string) Step {
-	if l.o.Phase.Ended() {
+	if Final(l.o.Phase) {
 		return l.kept(false)
 	}
 	return l.hold(reason, "%s", message)
 }
 
-// hold keeps a cluster where it is: Pending when nothing was begun, else Holding.
+// hold keeps a cluster where it is: Pending or Deferred when nothing was begun, else Holding.
 func (l look) hold(reason, format string, args ...any) Step {
-	step := Step{Phase: policy.Pending, Reason: reason, Message: fmt.Sprintf(format, args...)}
+	step := Step{Phase: unbegun(reason), Reason: reason, Message: fmt.Sprintf(format, args...)}
 	if l.started() {
 		step.Phase = policy.Holding
 		if machine, found := l.o.inFlight(); found {
@@ -160,10 +162,10 @@ func (l look) hold(reason, format string, args ...any) Step {
 // waiting is a cluster whose turn has not come. It says early what would keep it from starting.
 func (l look) waiting() Step {
 	if step, hindered := l.hindered(); hindered {
-		step.Phase = policy.Pending
+		step.Phase = unbegun(step.Reason)
 		return step
 	}
-	return Step{Phase: policy.Pending, Reason: ReasonWaiting, Message: "its turn has not come"}
+	return Step{Phase: policy.Pending, Reason: ReasonWaiting, Message: "its turn has not come" + l.unheeded()}
 }
 
 // fail takes back a cluster one of whose machines used up its attempts.

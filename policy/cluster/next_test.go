@@ -373,7 +373,7 @@ func TestHoldsAndPermissions(t *testing.T) {
 			[]edit{claimed, granted("cp"), permitted(noon), notAfter(noon)}, "Holding IntentEnded",
 		},
 		"a paused cluster gets no write": {[]edit{claimed, paused}, "Holding ClusterPaused"},
-		"nor before it began":            {[]edit{paused}, "Pending ClusterPaused"},
+		"nor before it began":            {[]edit{paused}, "Deferred ClusterPaused"},
 		"renewed at half time": {
 			[]edit{claimed, granted("cp"), permitted(noon.Add(30 * time.Minute))}, "Progressing Upgrading SetPermission",
 		},

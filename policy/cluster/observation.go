@@ -35,6 +35,24 @@ type Observation struct {
 	// AllProven and forgets it at the first without.
 	ProvenSince time.Time
 
+	// ProgressDeadline is how long work may be allowed without a machine that ends; 0: no deadline. Worked is how long it
+	// has been, as stored; the caller keeps it by Step.Works, and begins it anew when a machine ends (law 13).
+	ProgressDeadline time.Duration
+	Worked           policy.Clock
+	// Open: the wave of the cluster is open, so that its turn may come any moment.
+	Open bool
+	// Wish of the cluster's owner. WishSince is since when it is honoured, as stored (see Step.Wished); WishMax is how long
+	// that is done at most, 0: it is not.
+	Wish      Wish
+	WishSince time.Time
+	WishMax   time.Duration
+	// BeforeStart is what becomes of it while nothing was granted and its management cluster is silent.
+	BeforeStart BeforeStart
+	// Silent: the hub has found that the management cluster does not answer, or is not ready, at SilentSince. Not so of one
+	// that was just not read.
+	Silent      bool
+	SilentSince time.Time
+
 	// Reachable: the member answers; ReachMessage says why not. Everything below was read from it, live or from a
 	// cache that is in step; of a member that is not reachable it is not judged (law 14).
 	Reachable    bool

@@ -73,6 +73,7 @@ func TestLaws2And11HoldInEveryWorld(t *testing.T) {
 			stable(t, w.o, w.now)
 			w.engine()
 		}
+		w.o.Silent = false
 		w.o.Intent, w.o.Reachable, w.o.Access, w.o.Paused = policy.Withdraw, true, true, false
 		if w.o.Claim.State == cluster.ClaimOther {
 			w.o.Claim = cluster.Claim{}
@@ -112,9 +113,27 @@ func (w *world) disturb(t *rapid.T) {
 	case w.o.Claim.State == cluster.ClaimOther:
 		w.o.Claim = cluster.Claim{}
 	}
+	w.wish(t)
+	w.o.Silent, w.o.SilentSince = !w.o.Reachable && rare("found silent"), w.now
 	w.o.NotAfter = time.Time{}
 	if rare("ends") {
 		w.o.NotAfter = w.now.Add(time.Duration(rapid.IntRange(-60, 600).Draw(t, "notAfter")) * time.Second)
+	}
+}
+
+// wish lets the owner of the cluster ask to wait, or change its mind.
+func (w *world) wish(t *rapid.T) {
+	w.o.Open, w.o.WishMax = rapid.Bool().Draw(t, "open"), 5*time.Minute
+	w.o.ProgressDeadline = 20 * time.Minute
+	switch rapid.IntRange(0, 19).Draw(t, "wish") {
+	case 0:
+		w.o.Wish = cluster.Wish{Held: true}
+	case 1:
+		w.o.Wish = cluster.Wish{Problem: "odd"}
+	case 2:
+		w.o.Wish = cluster.Wish{DeferUntil: w.now.Add(time.Duration(rapid.IntRange(-60, 600).Draw(t, "until")) * time.Second)}
+	case 3, 4, 5, 6:
+		w.o.Wish = cluster.Wish{}
 	}
 }
 

@@ -132,7 +132,7 @@ func (l look) note(m Machine, r Record) { l.trails[m.Name] = trail{l.trails[m.Na
 func (l look) about(o Owner, m Machine, action Action, reason, message string) Step {
 	step := Step{Phase: policy.Progressing, Reason: reason, Message: message}
 	switch {
-	case l.o.Phase.Ended():
+	case Final(l.o.Phase):
 		step = l.kept(false)
 	case l.stops() || l.o.Paused:
 		step.Phase = policy.Holding
@@ -144,7 +144,7 @@ func (l look) about(o Owner, m Machine, action Action, reason, message string) S
 // stops: no machine begins any more.
 func (l look) stops() bool {
 	_, lost := l.o.quarantined()
-	return l.o.Intent != policy.Run || l.over() || l.o.Phase.Ended() || lost
+	return l.o.Intent != policy.Run || l.over() || l.wished() || Final(l.o.Phase) || lost
 }
 
 // remember hands the records to the caller, as they are once the step is carried out.
@@ -170,7 +170,9 @@ func (l look) remember(before Observation, step *Step) {
 		}
 	}
 	switch {
-	case step.Action != None || step.Phase.Ended() && !l.marked():
+	case Final(step.Phase) && !l.marked() && step.Action == None:
+		step.Records = nil // nothing of ours is left that they could tell of
+	case step.Action != None:
 	case changed:
 		step.Recheck = l.now
 	default:

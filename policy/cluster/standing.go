@@ -7,7 +7,7 @@ package cluster
 // release they would take finished machines back to it.
 func (l look) retire(step Step, s Standing) Step {
 	step.Action, step.Owner, step.Machine = RetireOwner, s.ID, ""
-	if step.Phase.Ended() {
+	if Final(step.Phase) {
 		return step
 	}
 	if s.Armed {

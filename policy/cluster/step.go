@@ -95,6 +95,8 @@ const (
 	ReasonBackOff = "BackOff"
 	// ReasonProviderWaiting: a machine was granted and the provider has begun nothing for a minute.
 	ReasonProviderWaiting = "ProviderWaiting"
+	// ReasonProgressDeadlineExceeded: work was allowed for as long as progressDeadline and no machine ended.
+	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
 	// ReasonClusterRemoved: the cluster no longer exists.
 	ReasonClusterRemoved = "ClusterRemoved"
 )
@@ -124,6 +126,11 @@ type Step struct {
 	CurrentMachine string
 	// LastError is the last thing said about a failure.
 	LastError string
+	// Works: work is allowed, so that the time of progressDeadline counts (see Observation.Worked).
+	Works bool
+	// Wished: the wish of the cluster's owner is being honoured, or was for as long as may be. The caller stores the time of
+	// the first Step with it as WishSince, and forgets it at the first without.
+	Wished bool
 	// AllProven: every machine is proven, in this look.
 	AllProven bool
 	// Starts: the action is the first write to this cluster. Store StartedAt before carrying it out.

@@ -25,7 +25,7 @@ func (l look) windDown(during, end Step) Step {
 		return step
 	}
 	if machine, found := l.unfinished(); found {
-		if !during.Phase.Ended() {
+		if !Final(during.Phase) {
 			during.Message += "; machine " + machine + " finishes first"
 		}
 		during.CurrentMachine = cmp.Or(during.CurrentMachine, machine)

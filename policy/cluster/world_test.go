@@ -53,6 +53,14 @@ func (w *world) keep(step cluster.Step) {
 	if step.Starts {
 		w.o.StartedAt = w.now
 	}
+	w.o.Worked = w.o.Worked.Run(step.Works, w.now)
+	switch {
+	case !w.o.Reachable:
+	case !step.Wished:
+		w.o.WishSince = time.Time{}
+	case w.o.WishSince.IsZero():
+		w.o.WishSince = w.now
+	}
 	switch {
 	case !step.AllProven:
 		w.o.ProvenSince = time.Time{}
@@ -144,6 +152,9 @@ func (w *world) end(o *cluster.Owner, m *cluster.Machine) {
 		w.fate = w.fate[1:]
 	}
 	m.InFlight = false
+	if !(fate == "fail" && m.Attempts < 2) {
+		w.o.Worked = policy.Clock{}
+	}
 	if fate == "fail" {
 		m.Attempts++
 		m.LastError = "Download snap k8s: refused"
@@ -152,6 +163,13 @@ func (w *world) end(o *cluster.Owner, m *cluster.Machine) {
 	}
 	m.Requested, m.LastError = false, ""
 	m.Release, m.Kubelet, m.Proven = o.Target, latest, cluster.Verdict{Status: cluster.True}
+}
+
+// wished: the owner asks to wait, and that is honoured.
+func (w *world) wished() bool {
+	o := w.o
+	stands := o.Wish.Held || o.Wish.Problem != "" || o.Wish.DeferUntil.After(w.now)
+	return stands && o.WishMax > 0 && (o.WishSince.IsZero() || w.now.Before(o.WishSince.Add(o.WishMax)))
 }
 
 // judge checks one step against the world before it is carried out.
@@ -172,6 +190,8 @@ func (w *world) judge(t fataler, step cluster.Step) {
 		wrong("written to another's cluster")
 	case step.Action != cluster.TakeClaim && w.o.Claim.State != cluster.ClaimOurs:
 		wrong("written without a claim")
+	case w.wished() && !undoes:
+		wrong("begun against the wish of its owner")
 	case w.o.Intent != policy.Run && !undoes:
 		wrong("begun without an intent")
 	case w.o.Paused && !undoes:
