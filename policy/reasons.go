@@ -135,7 +135,8 @@ func GivesBack(reason string) bool {
 func NeedsAct(reason string) bool {
 	switch reason {
 	case ReasonPaused, ReasonUnknownField, ReasonAccessReadOnly, ReasonClusterPaused, ReasonSingleControlPlane, ReasonOwnerMissing,
-		ReasonOwnerPaused, ReasonCanaryDeferred,
+		ReasonOwnerPaused, ReasonCanaryDeferred, ReasonAwaitingApproval, ReasonApprovalRejected, ReasonWindowTooShort,
+		ReasonCalendarNotFound, ReasonCalendarInvalid, ReasonTimeZoneMissing,
 		ReasonNoClusters, ReasonCanaryNotFound, ReasonCanaryIneligible, ReasonClusterNotFound, ReasonLeftOver,
 		ReasonInvalidTarget, ReasonInvalidLimit, ReasonInvalidWave:
 		return true
