@@ -9,30 +9,43 @@ import "fmt"
 // behind has a reason: its own in kept, by index, and the one that stands for the wave in waiting.
 func (b *board) admit() (starts map[int]bool, kept map[int]*Waiting, waiting *Waiting) {
 	starts, kept = map[int]bool{}, map[int]*Waiting{}
+	var q queue
 	checks := mayStart()
-	for i, c := range b.Clusters {
-		if c.Wave != b.current || !c.pending() || c.intent() != Wait {
+	for i := range b.Clusters {
+		c := &b.Clusters[i]
+		if b.waveOf(i) != b.current || !c.pending() || c.intent() != Wait {
 			continue
 		}
-		hold, at := checks.first(b, c)
-		if hold == nil {
+		if !q.opened {
+			q.opened = true
+			if hold, _ := mayOpen().first(b, *c); hold != nil {
+				return starts, kept, hold
+			}
+		}
+		hold, at := checks.first(b, *c)
+		switch {
+		case hold == nil:
 			starts[i] = true
-			b.inFlight++
-			b.byMember[c.Member] = b.activeIn(c.Member) + 1
-			continue
-		}
-		if at.scope == wholeWave {
+			b.begin(i)
+		case at.scope == wholeWave:
 			return starts, kept, hold
-		}
-		if at.scope == itself {
-			kept[i] = hold
-			hold = hold.of(c.Path)
-		}
-		if waiting == nil {
-			waiting = hold
+		default:
+			if at.scope == itself {
+				kept[i] = hold
+				hold = hold.of(c.Path)
+			}
+			q.add(hold)
 		}
 	}
-	return starts, kept, waiting
+	return starts, kept, q.waiting()
+}
+
+// begin counts a cluster that begins now.
+func (b *board) begin(i int) {
+	flights, member := b.fly(), b.Clusters[i].Member
+	b.inFlight++
+	b.byMember[member] = b.activeIn(member) + 1
+	flights.add(b, i)
 }
 
 // scope is whom a wait keeps back.
@@ -40,7 +53,7 @@ type scope int
 
 const (
 	itself    scope = iota // this cluster
-	itsMember              // every cluster of its member that waits its turn
+	shared                 // every cluster that has the same member, calendars or group, and waits its turn
 	wholeWave              // every cluster of the wave
 )
 
@@ -52,17 +65,36 @@ type check struct {
 
 type chain []check
 
-// mayStart is what a start needs, in the order in which a person wants to hear of it. That the rollout is
-// committed, not halted, not paused, within its failure budget and in this wave is settled before (see stand).
-func mayStart() chain {
+// mayOpen is what every start of a wave needs, in the order in which a person wants to hear of it. That the rollout
+// is committed, not halted, not paused, within its failure budget, that this is the wave whose turn it is, is settled
+// before (see stand).
+func mayOpen() chain {
 	return chain{
 		{planComplete, wholeWave}, // every planned cluster is seen, so limits can be counted
-		{slotFree, wholeWave},     // maxConcurrency of the wave, over all rollouts of the policy
-		{confirmed, itself},       // an earlier start of it is fully taken back
-		{memberReady, itself},     // its management cluster answers
-		{memberWritable, itself},  // and may be written to
-		{unhindered, itself},      // it is not claimed by another, paused, unhealthy …
-		{memberFree, itsMember},   // maxConcurrentClusters of the member, over all policies
+		{connected, wholeWave},    // the hub is not cut off (law 14)
+		{seen, wholeWave},         // not too many clusters in flight are out of sight (law 14)
+		{undelayed, wholeWave},    // the wave before has soaked (law 8), no canary is put off, catch-up is not over
+		{undelayed, wholeWave},    // nothing that the wave as a whole waits for
+		{approved, wholeWave},     // enough people approve, and none says no
+		{thawed, wholeWave},       // no Freeze of all clusters
+	}
+}
+
+// mayStart is what the start of one cluster needs besides, likewise.
+func mayStart() chain {
+	return chain{
+		{notFrozen, itself},      // no Freeze of this cluster (law 22)
+		{slotFree, wholeWave},    // maxConcurrency of the wave, over all rollouts of the policy
+		{budgetLeft, wholeWave},  // the failure budget, where it is reserved (law 6)
+		{confirmed, itself},      // an earlier start of it is fully taken back
+		{memberReady, itself},    // its management cluster answers
+		{memberWritable, itself}, // and may be written to
+		{unhindered, itself},     // it is not claimed by another, paused, unhealthy …
+		{unrivalled, itself},     // no other policy goes first
+		{windowOpen, shared},     // its calendars are open, and a machine fits in what is left (laws 9 and 10)
+		{finishes, itself},       // it would be done before a Freeze that is known (law 10)
+		{memberFree, shared},     // maxConcurrentClusters of the member, over all policies
+		{groupFree, shared},      // limits per management cluster and label, over all rollouts
 	}
 }
 
@@ -76,76 +108,52 @@ func (ch chain) first(b *board, c Cluster) (*Waiting, check) {
 	return nil, check{}
 }
 
-func planComplete(b *board, _ Cluster) *Waiting {
-	if !b.incomplete {
-		return nil
-	}
-	return wait(ReasonPlanIncomplete, "not every planned cluster is seen yet, so limits cannot be counted")
+// queue sums up why clusters of a wave wait.
+type queue struct {
+	opened bool
+	// first wait in plan order, and the one that time ends soonest.
+	first, soonest *Waiting
+	// counts by reason, reasons in order of appearance.
+	counts  map[string]int
+	reasons []string
+	total   int
 }
 
-func slotFree(b *board, _ Cluster) *Waiting {
-	most := max(1, b.Waves[b.current].MaxConcurrency)
-	if b.inFlight+b.OtherActive < most {
-		return nil
+func (q *queue) add(hold *Waiting) {
+	if q.first == nil {
+		q.first = hold
+		q.counts = map[string]int{}
 	}
-	hold := wait(ReasonMaxConcurrency, "%d of %d slots of wave %s are taken", b.inFlight+b.OtherActive, most,
-		b.Waves[b.current].Name)
-	if b.OtherActive > 0 {
-		hold.Message += fmt.Sprintf(", %d of them by older rollouts", b.OtherActive)
+	if !hold.Until.IsZero() && (q.soonest == nil || hold.Until.Before(q.soonest.Until)) {
+		q.soonest = hold
 	}
-	return hold
+	if q.counts[hold.Reason] == 0 {
+		q.reasons = append(q.reasons, hold.Reason)
+	}
+	q.counts[hold.Reason]++
+	q.total++
 }
 
-func confirmed(_ *board, c Cluster) *Waiting {
-	if !c.Returning {
-		return nil
+// waiting stands for the wave: what ends soonest, else what comes first in plan order; where reasons differ, with how
+// many clusters wait for which.
+func (q *queue) waiting() *Waiting {
+	stands := q.first
+	if q.soonest != nil {
+		stands = q.soonest
 	}
-	return wait(ReasonReturning, "%s is being given back", c.Path)
-}
-
-func memberReady(b *board, c Cluster) *Waiting {
-	m, known := b.Members[c.Member]
-	switch {
-	case !known:
-		return wait(ReasonMemberUnreachable, "management cluster %s is not known", c.Member)
-	case m.Ready:
-		return nil
+	if stands == nil || len(q.reasons) == 1 {
+		return stands
 	}
-	why := m.Message
-	if why == "" {
-		why = m.Reason
+	hold := *stands
+	hold.Message += fmt.Sprintf("; of %d clusters that wait", q.total)
+	for k, reason := range q.reasons {
+		separator := ","
+		if k == 0 {
+			separator = ":"
+		}
+		hold.Message += fmt.Sprintf("%s %d %s", separator, q.counts[reason], reason)
 	}
-	hold := wait(ReasonMemberUnreachable, "management cluster %s is not ready: %s", c.Member, why)
-	hold.Since = m.Since
-	return hold
-}
-
-func memberWritable(b *board, c Cluster) *Waiting {
-	if b.Members[c.Member].Upgrade {
-		return nil
-	}
-	return wait(ReasonAccessReadOnly, "management cluster %s is registered with access: ReadOnly", c.Member)
-}
-
-func unhindered(_ *board, c Cluster) *Waiting {
-	if !GivesBack(c.Reason) {
-		return nil
-	}
-	return c.waiting()
-}
-
-func memberFree(b *board, c Cluster) *Waiting {
-	most := b.Members[c.Member].MaxConcurrentClusters
-	if active := b.activeIn(c.Member); most > 0 && active >= most {
-		return wait(ReasonMemberLimit, "%d of %d slots of management cluster %s are taken", active, most, c.Member)
-	}
-	return nil
-}
-
-// activeIn is how many clusters are in flight in a member over all policies: what the caller counted, or what this
-// rollout has there, if that is more.
-func (b *board) activeIn(member string) int {
-	return max(b.Members[member].Active, b.byMember[member])
+	return &hold
 }
 
 func wait(reason, format string, args ...any) *Waiting {

@@ -6,63 +6,109 @@ package policy
 import "time"
 
 // Decide says what a rollout does next: its phase, which intents to write, and why the rest waits. Deciding twice
-// on one Fleet gives one answer; deciding again after the intents are written starts nothing twice.
-//
-// No rule depends on the time yet, so Recheck is zero; the instant is asked for since windows and soaks will.
+// on one Fleet gives one answer, at every instant before Recheck; deciding again after the intents are written starts
+// nothing twice.
 func Decide(f Fleet, now time.Time) Decision {
 	b := newBoard(f, now)
 	s := b.stand()
 	d := Decision{Phase: s.phase, Reason: s.reason, Message: s.message, Proven: b.proven}
-	starts := map[int]bool{}
 	d.Waves = b.waves(s.phase)
 	if b.current < len(f.Waves) {
 		d.Current = f.Waves[b.current].Name
 	}
+	var starts map[int]bool
+	found := map[int]*Waiting{}
 	switch s.phase {
-	case PhaseProgressing:
-		var kept map[int]*Waiting
-		starts, kept, d.Waiting = b.admit()
-		holds := b.holds(kept, true)
+	case PhaseProgressing, PhaseCatchingUp:
+		starts, found, d.Waiting = b.admit()
+		d.Intents = b.intents(s.phase, starts, found)
+		holds := b.holds(found, true)
 		if d.Waiting == nil && len(starts) == 0 {
 			d.Waiting = b.stuck(holds)
 		}
 		d.Holds, d.HoldsLeft = bound(holds)
 		d.Waves[b.current].Waiting = d.Waiting
 	case PhasePlanning, PhasePaused, PhaseHalted, PhaseAwaitingApproval:
+		d.Intents = b.intents(s.phase, starts, found)
 		d.Waiting = &Waiting{Reason: s.reason, Message: s.message, Act: s.phase == PhaseHalted || NeedsAct(s.reason)}
-		d.Holds, d.HoldsLeft = bound(b.holds(nil, false))
-	case PhaseCatchingUp, PhaseSucceeded, PhaseCompletedWithFailures, PhaseCancelled, PhaseSuperseded:
+		d.Holds, d.HoldsLeft = bound(b.holds(found, false))
+	case PhaseSucceeded, PhaseCompletedWithFailures, PhaseCancelled, PhaseSuperseded:
+		d.Intents = b.intents(s.phase, starts, found)
 	}
-	for i, c := range f.Clusters {
-		want := next(s.phase, c)
-		if starts[i] {
-			want = Run
-		}
-		if want != c.intent() {
-			d.Intents = append(d.Intents, IntentChange{ID: c.ID, Intent: want})
-		}
+	if b.Committed && d.Current != "" && moves(s.phase) {
+		d.Missed = b.missed(&d)
 	}
+	d.Recheck = b.recheck
 	return d
 }
 
-// next is the intent of a cluster that is not started now.
-func next(phase Phase, c Cluster) Intent {
-	intent := c.intent()
-	if intent == Wait || intent == Withdraw {
-		return intent
+// moves says whether clusters may begin in a phase, now or when somebody lets them.
+func moves(phase Phase) bool {
+	switch phase {
+	case PhaseProgressing, PhaseCatchingUp, PhaseAwaitingApproval, PhasePaused:
+		return true
+	case PhasePlanning, PhaseHalted, PhaseSucceeded, PhaseCompletedWithFailures, PhaseCancelled, PhaseSuperseded:
 	}
+	return false
+}
+
+// intents are those that change. Why a cluster that has begun is held goes into found, by index.
+func (b *board) intents(phase Phase, starts map[int]bool, found map[int]*Waiting) []IntentChange {
+	var changes []IntentChange
+	for i := range b.Clusters {
+		c := &b.Clusters[i]
+		if !starts[i] && (c.intent() == Wait || c.intent() == Withdraw) {
+			continue
+		}
+		want, until, why := b.next(phase, *c, starts[i])
+		if why != nil {
+			found[i] = why
+		}
+		if want != c.intent() || want == Run && !until.Equal(c.NotAfter) {
+			changes = append(changes, IntentChange{c.ID, want, until})
+		}
+	}
+	return changes
+}
+
+// next is the intent of a cluster that begins now or has begun, until when it lasts, and why it is held.
+func (b *board) next(phase Phase, c Cluster, begins bool) (want Intent, until time.Time, why *Waiting) {
+	intent := c.intent()
 	stopped := phase == PhaseCancelled || phase == PhaseSuperseded
 	switch {
+	case begins:
+		return b.run(c)
 	case c.Phase == Failed, stopped && !c.Phase.Ended():
-		return Withdraw
+		return Withdraw, time.Time{}, nil
+	case c.Phase == Deferred: // nothing was granted
+		return Wait, time.Time{}, nil
 	case c.Phase.Ended():
-		return intent
+		return intent, c.NotAfter, nil
 	case c.pending() && GivesBack(c.Reason):
-		return Wait
-	case phase == PhaseProgressing:
-		return Run
+		return Wait, time.Time{}, nil
+	case phase == PhaseProgressing, phase == PhaseCatchingUp, phase == PhaseAwaitingApproval:
+		return b.run(c)
 	default:
-		return Hold
+		return Hold, c.NotAfter, nil
+	}
+}
+
+// run lets a cluster go on while its hours allow it (law 10). Else it holds with what it has, keeping its slot; one to
+// which nothing was granted gives it back; and one of which every machine is done goes on being looked at, as it is.
+func (b *board) run(c Cluster) (want Intent, until time.Time, why *Waiting) {
+	if c.Phase == Verifying && c.intent() == Run {
+		return Run, c.NotAfter, nil
+	}
+	why, until = b.shut(b.hoursOf(c), c.nextMachine())
+	switch {
+	case why == nil:
+		return Run, until, nil
+	case c.pending():
+		return Wait, time.Time{}, nil
+	case c.Phase == Verifying:
+		return c.intent(), c.NotAfter, nil
+	default:
+		return Hold, c.NotAfter, why
 	}
 }
 

@@ -19,7 +19,8 @@ func (b *board) halt(reason, format string, args ...any) *standing {
 
 // canaryLost halts when a canary failed, turned out ineligible or is gone: a canary is never passed over (law 7).
 func canaryLost(b *board) *standing {
-	for _, c := range b.Clusters {
+	for i := range b.Clusters {
+		c := &b.Clusters[i]
 		if !b.canary(c) {
 			continue
 		}
@@ -36,14 +37,15 @@ func canaryLost(b *board) *standing {
 
 // overBudget halts when more clusters of a wave failed than it allows (law 6).
 func overBudget(b *board) *standing {
-	for i, wave := range b.Waves {
+	for i := range b.Waves {
+		wave := &b.Waves[i]
 		if b.tallies[i].failed <= wave.MaxFailures {
 			continue
 		}
 		var failed []string
 		last := ""
-		for _, c := range b.Clusters {
-			if c.Wave == i && c.Phase == Failed {
+		for k := range b.Clusters {
+			if c := &b.Clusters[k]; b.wave[k] == i && c.Phase == Failed {
 				failed = append(failed, c.Path)
 				last = c.lastWords()
 			}
@@ -54,17 +56,18 @@ func overBudget(b *board) *standing {
 	return nil
 }
 
-// nothingProven halts when the current wave has ended without one success (law 15).
+// nothingProven halts when the current wave has ended without one success (law 15). While clusters of it are put off
+// it is waited for these (see stuck).
 func nothingProven(b *board) *standing {
-	if b.current == len(b.Waves) || !b.ended(b.current) || b.tallies[b.current].succeeded > 0 {
+	if b.current == len(b.Waves) || b.current == b.catchUp || !b.ended(b.current) {
 		return nil
 	}
-	t := b.tallies[b.current]
-	if b.Waves[b.current].Canary && t.deferred > 0 {
+	t := &b.tallies[b.current]
+	if t.clusters == 0 || t.succeeded+t.deferred+t.pending > 0 {
 		return nil
 	}
-	return b.halt(ReasonNothingProven, "wave %s ended without a success: %d failed, %d left out, %d deferred",
-		b.Waves[b.current].Name, t.failed, t.skipped+t.gone, t.deferred)
+	return b.halt(ReasonNothingProven, "wave %s ended without a success: %d failed, %d left out", b.Waves[b.current].Name,
+		t.failed, t.skipped+t.gone)
 }
 
 // targetMoved halts when a cluster ended on a version that no canary proved for its architecture: the name is the
@@ -73,12 +76,16 @@ func targetMoved(b *board) *standing {
 	if !b.HasCanaries || !b.OnMovedHalt {
 		return nil
 	}
-	canaries := map[string]Cluster{}
-	for _, c := range b.Clusters {
+	canaries := map[string]*Cluster{}
+	var architectures []string
+	for i := range b.Clusters {
+		c := &b.Clusters[i]
 		if c.Phase != Succeeded {
 			continue
 		}
-		for _, architecture := range slices.Sorted(maps.Keys(c.Versions)) {
+		architectures = slices.AppendSeq(architectures[:0], maps.Keys(c.Versions))
+		slices.Sort(architectures)
+		for _, architecture := range architectures {
 			var moved *standing
 			if b.canary(c) {
 				moved = b.disagrees(c, architecture, canaries)
@@ -94,7 +101,7 @@ func targetMoved(b *board) *standing {
 }
 
 // disagrees compares a canary with the first that reached a version on this architecture.
-func (b *board) disagrees(c Cluster, architecture string, first map[string]Cluster) *standing {
+func (b *board) disagrees(c *Cluster, architecture string, first map[string]*Cluster) *standing {
 	earlier, found := first[architecture]
 	if !found {
 		first[architecture] = c
@@ -108,7 +115,7 @@ func (b *board) disagrees(c Cluster, architecture string, first map[string]Clust
 }
 
 // unproven compares a cluster with what the canaries proved.
-func (b *board) unproven(c Cluster, architecture string) *standing {
+func (b *board) unproven(c *Cluster, architecture string) *standing {
 	reached, proven := c.Versions[architecture], b.proven[architecture]
 	switch {
 	case proven == "":
@@ -126,11 +133,12 @@ func (b *board) unproven(c Cluster, architecture string) *standing {
 func (b *board) prove() map[string]string {
 	proven := maps.Clone(b.Proven)
 	reached := map[string]string{}
-	for i, wave := range b.Waves {
-		if !wave.Canary || !b.complete(i) {
+	for i := range b.Waves {
+		if !b.Waves[i].Canary || i >= b.current {
 			continue
 		}
-		for _, c := range b.Clusters {
+		for k := range b.Clusters {
+			c := &b.Clusters[k]
 			if c.Wave != i || c.Phase != Succeeded {
 				continue
 			}
@@ -151,12 +159,12 @@ func (b *board) prove() map[string]string {
 	return proven
 }
 
-func (b *board) canary(c Cluster) bool {
+func (b *board) canary(c *Cluster) bool {
 	return c.Wave >= 0 && c.Wave < len(b.Waves) && b.Waves[c.Wave].Canary
 }
 
 // lastWords is the most telling text about how a cluster ended.
-func (c Cluster) lastWords() string {
+func (c *Cluster) lastWords() string {
 	for _, text := range []string{c.LastError, c.Message, c.Reason} {
 		if text != "" {
 			return text

@@ -4,7 +4,7 @@
 package policy
 
 // waiting is a cluster's wait as it was reported.
-func (c Cluster) waiting() *Waiting {
+func (c *Cluster) waiting() *Waiting {
 	return &Waiting{Reason: c.Reason, Message: c.Message, Since: c.Since, Act: NeedsAct(c.Reason)}
 }
 
@@ -18,9 +18,10 @@ func (w Waiting) of(path string) *Waiting {
 // pending ones are looked at, those that keep clusters of the current wave from beginning.
 func (b *board) holds(found map[int]*Waiting, pending bool) []ClusterHold {
 	var holds []ClusterHold
-	for i, c := range b.Clusters {
+	for i := range b.Clusters {
+		c := &b.Clusters[i]
 		hold := found[i]
-		if hold == nil && (c.Phase == Holding || pending && c.Wave == b.current && c.pending() && GivesBack(c.Reason)) {
+		if hold == nil && (c.Phase == Holding || pending && b.wave[i] == b.current && c.keptBack()) {
 			hold = c.waiting()
 		}
 		if hold != nil {
@@ -30,18 +31,60 @@ func (b *board) holds(found map[int]*Waiting, pending bool) []ClusterHold {
 	return holds
 }
 
-// stuck is why a wave stands still although none of its clusters is kept from starting; nil: it moves.
-func (b *board) stuck(holds []ClusterHold) *Waiting {
-	t := b.tallies[b.current]
-	switch {
-	case b.incomplete:
-		return planComplete(b, Cluster{})
-	case t.active == 0 && t.deferred > 0 && b.Waves[b.current].Canary:
-		return wait(ReasonCanaryDeferred, "%d canaries are deferred, and nothing starts before them", t.deferred)
-	case t.active > 0 && len(holds) >= t.active:
-		return holds[0].Waiting.of(holds[0].Path)
+// keptBack: it is put off, or says itself why it cannot begin.
+func (c *Cluster) keptBack() bool { return c.Phase == Deferred || c.pending() && GivesBack(c.Reason) }
+
+// standstill keeps every cluster of the current wave from beginning; nil: nothing does.
+func (b *board) standstill() *Waiting {
+	if hold := b.soaking(); hold != nil {
+		return hold
+	}
+	switch wave := b.current; {
+	case b.Waves[wave].Canary && b.tallies[wave].deferred > 0:
+		return b.canaryDeferred()
+	case wave == b.catchUp && b.catchUpOver():
+		return wait(ReasonCatchingUp, "catch-up ended at %s: what is in flight goes on, no other cluster begins",
+			stamp(b.catchUpEnds()))
 	}
 	return nil
+}
+
+func undelayed(b *board, _ Cluster) *Waiting { return b.standstill() }
+
+// canaryDeferred names the first canary that is put off: it is never passed over (law 7).
+func (b *board) canaryDeferred() *Waiting {
+	for i := range b.Clusters {
+		c := &b.Clusters[i]
+		if b.wave[i] != b.current || c.Phase != Deferred {
+			continue
+		}
+		hold := wait(ReasonCanaryDeferred, "canary %s is put off, and nothing starts before it: %s", c.Path,
+			c.lastWords())
+		hold.Since, hold.Act = c.Since, c.Reason != ReasonUnreachable
+		return hold
+	}
+	return nil
+}
+
+// stuck is why a wave stands still although none of its clusters is kept from starting; nil: it moves.
+func (b *board) stuck(holds []ClusterHold) *Waiting {
+	t := &b.tallies[b.current]
+	if b.incomplete {
+		return planComplete(b, Cluster{})
+	}
+	if hold := b.standstill(); hold != nil {
+		return hold
+	}
+	switch {
+	case len(holds) == 0 || t.active > t.held:
+		return nil
+	case t.active == 0 && b.cutOff != nil:
+		return b.isolated()
+	case t.active == 0 && t.succeeded == 0 && t.deferred > 0 && b.current != b.catchUp:
+		return wait(ReasonNothingProven, "no cluster of wave %s has succeeded, and %d are put off: %s: %s",
+			b.Waves[b.current].Name, t.deferred, holds[0].Path, holds[0].Waiting.Message)
+	}
+	return holds[0].Waiting.of(holds[0].Path)
 }
 
 // bound keeps the first MaxHolds.

@@ -45,6 +45,8 @@ const (
 	ReasonCanaryTimedOut = "CanaryTimedOut"
 	// ReasonCatchingUp: the waves are through, and clusters that were put off are being upgraded.
 	ReasonCatchingUp = "CatchingUp"
+	// ReasonNotCaughtUp: catch-up is over, and some clusters that were put off were never upgraded.
+	ReasonNotCaughtUp = "NotCaughtUp"
 	// ReasonControllerDown: the hub did not run while a window was open.
 	ReasonControllerDown = "ControllerDown"
 )

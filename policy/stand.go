@@ -17,17 +17,22 @@ type rule func(*board) *standing
 // stand is the phase of the rollout: that of the first rule that applies.
 func (b *board) stand() standing {
 	for _, applies := range []rule{
-		givenUp,       // cancelled or superseded earlier: sticky
-		asked,         // cancelled or superseded now, unless it is through
-		planning,      // membership is not committed
-		haltedEarlier, // sticky: nothing lifts it but a new target
-		canaryLost,    // law 7
-		overBudget,    // law 6
-		targetMoved,   // law 7
-		nothingProven, // law 15
-		through,       // every wave is complete
-		misspelt,      // law 21
-		paused,        // the policy's own brake
+		givenUp,          // cancelled or superseded earlier: sticky
+		asked,            // cancelled or superseded now, unless it is through
+		planning,         // membership is not committed
+		haltedEarlier,    // sticky: nothing lifts it but a new target
+		canaryLost,       // law 7
+		canaryTimedOut,   // law 7
+		overBudget,       // law 6
+		targetMoved,      // law 7
+		deadlineExceeded, // law 13
+		nothingProven,    // law 15
+		through,          // every wave is complete
+		misspelt,         // law 21
+		paused,           // the policy's own brake
+		soakingNow,       // law 8
+		awaitingApproval, // the next start needs the word of people
+		catchingUp,       // only what was put off is left
 	} {
 		if s := applies(b); s != nil {
 			return *s
@@ -85,14 +90,23 @@ func through(b *board) *standing {
 		return nil
 	}
 	var sum tally
-	for _, t := range b.tallies {
+	for i := range b.tallies {
+		t := &b.tallies[i]
 		sum.clusters += t.clusters
 		sum.succeeded += t.succeeded
 		sum.failed += t.failed
+		sum.skipped += t.skipped + t.gone
 	}
+	left := sum.clusters - sum.succeeded - sum.failed - sum.skipped
 	switch {
 	case sum.clusters == 0:
 		return &standing{PhaseSucceeded, ReasonNothingToDo, "no cluster needed this target"}
+	case left > 0:
+		return &standing{
+			PhaseCompletedWithFailures, ReasonNotCaughtUp,
+			fmt.Sprintf("%d of %d clusters succeeded, %d failed, %d were put off and never upgraded", sum.succeeded,
+				sum.clusters, sum.failed, left),
+		}
 	case sum.failed > 0:
 		return &standing{
 			PhaseCompletedWithFailures, ReasonFailuresWithinBudget,
@@ -121,4 +135,17 @@ func paused(b *board) *standing {
 		PhasePaused, ReasonPaused,
 		fmt.Sprintf("the policy is paused: %d clusters in flight finish the machine at work, no other begins", b.inFlight),
 	}
+}
+
+// awaitingApproval stands while clusters of the current wave could begin but for the word of people. What has begun
+// goes on.
+func awaitingApproval(b *board) *standing {
+	if b.Waves[b.current].Approvals <= 0 || b.tallies[b.current].pending == 0 {
+		return nil
+	}
+	_, hold := b.approvals(b.current)
+	if hold == nil {
+		return nil
+	}
+	return &standing{PhaseAwaitingApproval, hold.Reason, hold.Message}
 }

@@ -28,10 +28,11 @@ type world struct {
 // decide writes the decision of this instant.
 func (w *world) decide() policy.Decision {
 	d := policy.Decide(w.fleet, w.now)
+	w.store(d)
 	for _, change := range d.Intents {
 		c := w.cluster(change.ID)
 		c.Returning = c.Intent != policy.Wait && change.Intent == policy.Wait
-		c.Intent = change.Intent
+		c.Intent, c.NotAfter = change.Intent, change.NotAfter
 		if change.Intent == policy.Run {
 			w.began[change.ID] = true
 		}
@@ -43,6 +44,21 @@ func (w *world) decide() policy.Decision {
 	default:
 	}
 	return d
+}
+
+// store keeps of the waves what the hub keeps of them.
+func (w *world) store(d policy.Decision) {
+	w.fleet.Waves = slices.Clone(w.fleet.Waves)
+	for i, state := range d.Waves {
+		wave := &w.fleet.Waves[i]
+		wave.Soaked, wave.Worked = state.Soaked, wave.Worked.Run(state.Works, w.now)
+		if wave.StartedAt.IsZero() && state.Phase != policy.WaveWaiting {
+			wave.StartedAt = w.now
+		}
+		if wave.ClosedAt.IsZero() && state.Closed {
+			wave.ClosedAt = w.now
+		}
+	}
 }
 
 func (w *world) cluster(id string) *policy.Cluster {
@@ -61,12 +77,16 @@ func (w *world) busy(member string) int {
 	return count
 }
 
-// course moves one cluster on, as its controller would: fate is "ok", "fail", "claimed", "gone" or "other" (it
-// ends on another version).
+// course moves one cluster on, as its controller would: fate is "ok", "fail", "claimed", "gone", "put off" or "other"
+// (it ends on another version).
 func course(c *policy.Cluster, fate string, now time.Time) {
 	before := c.Phase
 	c.Returning = false
 	switch {
+	case c.Phase == policy.Deferred && fate != "put off":
+		c.Phase, c.Reason, c.Message = policy.Pending, "", ""
+	case (c.Phase == policy.Pending || c.Phase == policy.Deferred) && c.Intent != policy.Withdraw && fate == "put off":
+		c.Phase, c.Reason, c.Message = policy.Deferred, policy.ReasonDeferredByOwner, "put off until Friday by its owner"
 	case c.Phase.Ended():
 		c.Settled = c.Settled || c.Phase != policy.Failed || c.Intent == policy.Withdraw
 	case c.Intent == policy.Wait && fate == "claimed":

@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"fmt"
+	"sort"
+	"time"
+
+	"github.com/windlass-dev/windlass/policy/window"
+)
+
+// covers says whether a Freeze is about a cluster.
+func (f Freeze) covers(id string) bool { return f.All || f.Clusters[id] }
+
+// inForce says whether it stops anything at an instant.
+func (f Freeze) inForce(at time.Time) bool {
+	return !at.Before(f.From) && (f.Until.IsZero() || at.Before(f.Until))
+}
+
+// addFreezes puts into hours what the freezes of a cluster take away, now and later. Stops add up (law 22).
+func (b *board) addFreezes(h *hours, c Cluster) {
+	var machines []Freeze
+	var spans []window.Span
+	for _, f := range b.Freezes {
+		// The hub stores instants in seconds; a stop is rounded so that it is not shorter.
+		f.From = f.From.Truncate(time.Second)
+		if !f.covers(c.ID) || !f.Until.IsZero() && (!f.Until.After(b.now) || !f.Until.After(f.From)) {
+			continue
+		}
+		h.freezes = append(h.freezes, f)
+		if f.NewClustersOnly {
+			continue
+		}
+		machines = append(machines, f)
+		spans = append(spans, window.Span{Start: f.From, End: f.Until})
+		if f.From.After(b.now) && (h.nextFreeze.From.IsZero() || f.From.Before(h.nextFreeze.From)) {
+			h.nextFreeze = f
+		}
+	}
+	h.noStart, h.noMachine = frozen(h.freezes, b.now), frozen(machines, b.now)
+	if len(spans) > 0 {
+		h.set = h.set.Except(spans...)
+	}
+}
+
+// frozen is the wait for the end of the freezes in force, named by the one that ends last; nil: none is.
+func frozen(freezes []Freeze, now time.Time) *Waiting {
+	last := endsLast(freezes, now)
+	if last == nil {
+		return nil
+	}
+	until := last.Until
+	for next := last; next != nil && !until.IsZero(); next = endsLast(freezes, until) {
+		until = next.Until
+	}
+	hold := wait(ReasonFrozen, "frozen until %s by %s", until.UTC().Format(time.RFC3339), last.name())
+	hold.Until = until
+	if until.IsZero() {
+		hold.Message = "frozen until it is removed by " + last.name()
+		hold.Act = true
+	}
+	return hold
+}
+
+// endsLast is the Freeze in force at an instant that ends last; nil: none is in force.
+func endsLast(freezes []Freeze, at time.Time) *Freeze {
+	var last *Freeze
+	for i := range freezes {
+		f := &freezes[i]
+		if f.inForce(at) && (last == nil || !last.Until.IsZero() && (f.Until.IsZero() || f.Until.After(last.Until))) {
+			last = f
+		}
+	}
+	return last
+}
+
+// name is a Freeze for people.
+func (f Freeze) name() string {
+	text := "Freeze " + f.Name
+	if f.By != "" {
+		text += " of " + f.By
+	}
+	if f.Reason != "" {
+		text += fmt.Sprintf(" (%s)", f.Reason)
+	}
+	return text
+}
+
+// finishes is whether all machines of a cluster would be done, each within an opening, before the next Freeze that
+// stops them: a cluster that would not is not begun, since it would stand half-way as long as that lasts (law 10).
+func finishes(b *board, c Cluster) *Waiting {
+	h := b.hoursOf(c)
+	freeze := h.nextFreeze
+	if freeze.From.IsZero() || c.machines() == 0 {
+		return nil
+	}
+	b.edge(freeze.From)
+	if !h.done(c, b.now, freeze.From) {
+		return h.wouldNot(c, freeze)
+	}
+	b.edge(b.tooLate(h, c, freeze.From))
+	return nil
+}
+
+func (h *hours) wouldNot(c Cluster, freeze Freeze) *Waiting {
+	hold := wait(ReasonWouldNotFinishBeforeFreeze, "in its openings its %d machines would not be done before %s begins at %s",
+		c.machines(), freeze.name(), freeze.From.UTC().Format(time.RFC3339))
+	if freeze.Until.IsZero() {
+		hold.Act = true
+		return hold
+	}
+	if at, _, fits := h.set.Fits(freeze.Until, upToSecond(c.nextMachine())); fits {
+		hold.Until = at
+	}
+	return hold
+}
+
+// done is whether all machines of a cluster that begins at an instant are done by another.
+func (h *hours) done(c Cluster, start, by time.Time) bool {
+	at := start
+	for _, w := range c.Work {
+		packing, ok := h.set.Pack(at, upToSecond(w.Each), w.rounds())
+		if !ok {
+			return false
+		}
+		at = packing.End
+	}
+	return !at.After(by)
+}
+
+// tooLate is the first instant at which a cluster that would be done by another one no longer would, or an edge that
+// comes before it. Who begins later is not done earlier.
+func (b *board) tooLate(h *hours, c Cluster, by time.Time) time.Time {
+	if !b.recheck.IsZero() && b.recheck.Before(by) && h.done(c, b.recheck, by) {
+		return b.recheck
+	}
+	late := sort.Search(int(by.Sub(b.now)), func(k int) bool {
+		return !h.done(c, b.now.Add(time.Duration(k)), by)
+	})
+	return b.now.Add(time.Duration(late))
+}
+
+// machines that are left.
+func (c Cluster) machines() int {
+	sum := 0
+	for _, w := range c.Work {
+		sum += max(0, w.Machines)
+	}
+	return sum
+}
+
+// rounds in which machines of one role are done.
+func (w Work) rounds() int {
+	atOnce := max(1, w.AtOnce)
+	return (max(0, w.Machines) + atOnce - 1) / atOnce
+}

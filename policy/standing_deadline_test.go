@@ -1,0 +1,200 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package policy_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/windlass-dev/windlass/policy"
+	"github.com/windlass-dev/windlass/policy/window"
+)
+
+// due gives a wave a deadline.
+func due(i int, after time.Duration) func(*policy.Fleet) {
+	return inWave(i, func(w *policy.Wave) { w.Deadline = after })
+}
+
+// goesOn lets a rollout go on after the deadline of a wave.
+func goesOn(i int) func(*policy.Fleet) {
+	return inWave(i, func(w *policy.Wave) { w.DeadlineContinue = true })
+}
+
+// nights is a calendar that all clusters are bound to: open every night from 22:00 for the hours given, in UTC.
+func nights(t *testing.T, hours int) func(*policy.Fleet) {
+	t.Helper()
+	calendar, _, err := window.Compile(window.Spec{
+		Windows: []window.Recurrence{{Schedule: "0 22 * * *", Duration: time.Duration(hours) * time.Hour}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(f *policy.Fleet) {
+		f.Calendars = map[string]policy.Calendar{"nights": {Name: "nights", Hours: calendar}}
+		for i := range f.Clusters {
+			f.Clusters[i].Calendars = []string{"nights"}
+		}
+	}
+}
+
+func answers(yes bool) func(*policy.Fleet) {
+	return func(f *policy.Fleet) { f.Members["a"] = policy.Member{Ready: yes, Upgrade: true, Since: noon} }
+}
+
+func TestC066ACanaryThatTimesOutStopsEverything(t *testing.T) {
+	t.Run("C066: a canary that stays at work past 30m of a wave that may take 4h", func(t *testing.T) {
+		s := onShift(t, build(fleet(1, 6), catchUp, due(0, 30*time.Minute), due(1, 4*time.Hour)))
+		s.writes("c0=Run")
+		s.at(0, is(0, "Run Progressing"))
+		if s.last.Waves[0].Works != true || !s.last.Waves[0].DeadlineAt.IsZero() {
+			t.Errorf("the clock has not been started: %+v", s.last.Waves[0])
+		}
+		s.at(time.Minute)
+		if at := s.last.Waves[0].DeadlineAt; !at.Equal(noon.Add(30*time.Minute)) || !s.last.Recheck.Equal(at) {
+			t.Errorf("deadline at %s, recheck at %s", at, s.last.Recheck)
+		}
+		s.at(30*time.Minute-1).wants("Progressing", "Progressing", "")
+		s.at(30*time.Minute).wants("Halted", "CanaryTimedOut", "CanaryTimedOut")
+		s.writes("c0=Hold")
+		for _, words := range []string{"a/ns/c0", "30m0s", "6 other clusters were not touched"} {
+			if !strings.Contains(s.last.Message, words) {
+				t.Errorf("%q does not say %q", s.last.Message, words)
+			}
+		}
+		if diff := cmp.Diff(map[string]bool{"c0": true}, s.began); diff != "" {
+			t.Errorf("what began (-want +got):\n%s", diff)
+		}
+		s.at(100*time.Hour, is(0, "Hold Succeeded settled v1.33.9")).wants("Halted", "CanaryTimedOut", "CanaryTimedOut")
+	})
+	t.Run("C066: to go on past the deadline is not for canaries", func(t *testing.T) {
+		s := onShift(t, build(fleet(1, 1), catchUp, due(0, 30*time.Minute), goesOn(0)))
+		s.at(0, is(0, "Run Progressing"))
+		s.at(time.Hour).wants("Halted", "CanaryTimedOut", "CanaryTimedOut")
+	})
+	t.Run("a canary that failed is told as that", func(t *testing.T) {
+		s := onShift(t, build(fleet(1, 1), catchUp, due(0, 30*time.Minute)))
+		s.at(0, is(0, "Run Progressing"))
+		s.at(time.Hour, is(0, "Run Failed")).wants("Halted", "CanaryFailed", "CanaryFailed")
+	})
+}
+
+func TestC068EachWaveHasItsOwnDeadline(t *testing.T) {
+	t.Run("C068: after a wave that timed out the next has its full hour", func(t *testing.T) {
+		s := onShift(t, build(fleet(0, 2, 1), catchUp, due(1, time.Hour), goesOn(1), due(2, time.Hour),
+			func(f *policy.Fleet) { f.HasCanaries = false }))
+		s.writes("c0=Run")
+		s.at(0, is(0, "Run Progressing"))
+		s.at(30*time.Minute, succeeds(0, 30)).writes("c1=Run")
+		s.at(30*time.Minute, is(1, "Run Progressing"))
+		s.at(time.Hour-1).wants("Progressing", "Progressing", "")
+		s.at(time.Hour, concurrency(2)).writes("c2=Run")
+		if !s.last.Waves[1].Closed || s.last.Current != "w2" {
+			t.Errorf("not closed: %s", s.last)
+		}
+		s.at(time.Hour, is(2, "Run Progressing"))
+		s.at(2*time.Hour-1).wants("Progressing", "Progressing", "")
+		if at := s.last.Waves[2].DeadlineAt; !at.Equal(noon.Add(2 * time.Hour)) {
+			t.Errorf("the next wave is due at %s", at)
+		}
+		s.at(2*time.Hour).wants("Halted", "DeadlineExceeded", "DeadlineExceeded")
+	})
+	t.Run("C068: it begins with the first start of the wave, not of the rollout", func(t *testing.T) {
+		s := onShift(t, build(fleet(1, 1), catchUp, due(1, time.Hour)))
+		s.at(0, is(0, "Run Progressing"))
+		s.at(5*time.Hour, succeeds(0, 300)).writes("c1=Run")
+		s.at(5*time.Hour, is(1, "Run Progressing"))
+		s.at(6*time.Hour-1).wants("Progressing", "Progressing", "")
+		s.at(6*time.Hour).wants("Halted", "DeadlineExceeded", "DeadlineExceeded")
+	})
+	t.Run("C068: 90m are ninety minutes", func(t *testing.T) {
+		s := onShift(t, build(fleet(0, 1), catchUp, due(1, 90*time.Minute)))
+		s.at(0, is(0, "Run Progressing"))
+		s.at(90*time.Minute-1).wants("Progressing", "Progressing", "")
+		s.at(90*time.Minute).wants("Halted", "DeadlineExceeded", "DeadlineExceeded")
+	})
+}
+
+func TestLaw13OnlyTimeInWhichWorkWasAllowedCounts(t *testing.T) {
+	atWork := func(edits ...func(*policy.Fleet)) policy.Fleet {
+		return build(build(fleet(0, 2), catchUp, due(1, time.Hour), is(0, "Run Progressing")), edits...)
+	}
+	for name, tc := range map[string]struct {
+		stop, goOn func(*policy.Fleet)
+	}{
+		"while its member is silent": {answers(false), answers(true)},
+		"while it may only be read": {
+			func(f *policy.Fleet) { f.Members["a"] = policy.Member{Ready: true} }, answers(true),
+		},
+		"while the policy is paused": {
+			func(f *policy.Fleet) { f.Paused = true }, func(f *policy.Fleet) { f.Paused = false },
+		},
+		"while its owner has paused it": {
+			with(is(0, "Run Holding ClusterPaused"), is(1, "Wait Pending ClusterPaused")),
+			with(is(0, "Run Progressing"), func(f *policy.Fleet) { f.Clusters[0].Reason = "" }),
+		},
+		"while it is frozen": {
+			func(f *policy.Fleet) { f.Freezes = []policy.Freeze{{Name: "stop", All: true}} },
+			func(f *policy.Fleet) { f.Freezes = nil },
+		},
+	} {
+		t.Run(name+" the clock stands", func(t *testing.T) {
+			s := onShift(t, atWork())
+			s.at(40*time.Minute, tc.stop)
+			if s.last.Waves[1].Works || !s.last.Waves[1].DeadlineAt.IsZero() {
+				t.Errorf("counts: %+v", s.last.Waves[1])
+			}
+			if s.at(20 * time.Hour); s.last.Phase == policy.PhaseHalted {
+				t.Errorf("halted: %s", s.last)
+			}
+			s.at(21*time.Hour, tc.goOn)
+			if s.at(21*time.Hour + 20*time.Minute - 1); s.last.Phase != policy.PhaseProgressing {
+				t.Errorf("early: %s", s.last)
+			}
+			s.at(21*time.Hour+20*time.Minute).wants("Halted", "DeadlineExceeded", "DeadlineExceeded")
+		})
+	}
+	t.Run("while one of them may be worked on it runs", func(t *testing.T) {
+		s := onShift(t, atWork(func(f *policy.Fleet) {
+			f.Members["b"] = policy.Member{Since: noon}
+			f.Clusters[0].Member = "b"
+		}))
+		s.at(time.Hour).wants("Halted", "DeadlineExceeded", "DeadlineExceeded")
+	})
+	t.Run("three hours of work take two nights of two hours", func(t *testing.T) {
+		f := build(fleet(0, 1), catchUp, due(1, 3*time.Hour), nights(t, 2))
+		s := onShift(t, f)
+		if s.wants("Progressing", "Progressing", "WindowClosed"); s.last.Waves[1].Works {
+			t.Error("counts before the first start")
+		}
+		s.at(10 * time.Hour).writes("c0=Run")
+		s.at(10*time.Hour, is(0, "Run Progressing"))
+		if diff := cmp.Diff(noon.Add(12*time.Hour), s.last.Recheck); diff != "" {
+			t.Errorf("looks again (-want +got):\n%s", diff)
+		}
+		s.at(12 * time.Hour)
+		if s.last.Waves[1].Works {
+			t.Error("counts while it is closed")
+		}
+		s.at(34 * time.Hour)
+		s.at(35*time.Hour-1).wants("Progressing", "Progressing", "")
+		s.at(35*time.Hour).wants("Halted", "DeadlineExceeded", "DeadlineExceeded")
+	})
+}
+
+func TestLaw15AWaveThatTimesOutClosesOnlyWithASuccess(t *testing.T) {
+	s := onShift(t, build(fleet(0, 2, 1), catchUp, due(1, time.Hour), goesOn(1), is(0, "Run Progressing"),
+		func(f *policy.Fleet) { f.HasCanaries = false }))
+	s.at(time.Hour)
+	s.at(2*time.Hour).wants("Progressing", "Progressing", "MaxConcurrency")
+	if s.last.Current != "w1" || s.last.Waves[1].Closed {
+		t.Errorf("goes on though nothing has succeeded: %s", s.last)
+	}
+	s.at(3*time.Hour, succeeds(0, 180)).writes("c2=Run")
+	if got := s.last.Waves[1]; !got.Closed || got.Deferred != 1 || got.Succeeded != 1 {
+		t.Errorf("%+v", got)
+	}
+}
