@@ -71,8 +71,8 @@ func (b *board) isolation() *Waiting {
 		if fell[i].Sub(fell[i-needed+1]) > b.Unreachable.Grace {
 			continue
 		}
-		hold := wait(ReasonHubIsolated, "%d of %d management clusters are silent, at least %d of them since the same %s: "+
-			"the hub seems to be cut off", len(fell), len(b.Members), needed, b.Unreachable.Grace)
+		hold := wait(ReasonHubIsolated, "%d of %d management clusters are silent, at least %d of them fell silent within "+
+			"%s: the hub seems to be cut off", len(fell), len(b.Members), needed, b.Unreachable.Grace)
 		hold.Since = fell[i]
 		return hold
 	}
