@@ -64,11 +64,3 @@ func optional(t time.Time) *metav1.Time {
 	}
 	return new(metav1.NewTime(t))
 }
-
-// rank puts machines that something is remembered of before all others, so that no list is too short for them.
-func rank(m fleetv1.MachineProgress) int {
-	if m.Grant != nil {
-		return 0
-	}
-	return 1
-}

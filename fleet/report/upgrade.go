@@ -49,15 +49,21 @@ func Upgrade(cu *fleetv1.ClusterUpgrade, l Look, now time.Time) fleetv1.ClusterU
 	s.CurrentMachine = step.CurrentMachine
 	s.MaxAttempts = cu.Spec.Upgrade.Machine.MaxAttempts
 	s.Claimed, s.Settled = l.Claimed, step.Settled
+	s.Conditions = slices.Clone(s.Conditions)
 	times(&s, step, at)
+	var moved moves
 	if l.Seen {
-		progress(&s, l, at)
+		wish(&s, step, at)
+		moved = progress(&s, l, unseen(cu.Status), at)
 	}
+	anew := len(moved.ended) > 0 || !s.LastProgressAt.Equal(cu.Status.LastProgressAt) || s.StartedAt == nil || step.Starts
+	work(&s, step.Works, anew, at)
+	windows(cu, &s, moved.began, at)
+	outside(cu, &s, l.Seen, moved.ended, at)
 	if len(step.Versions) > 0 {
 		s.Versions = versions(step.Versions)
 	}
 	summary(cu, &s)
-	s.Conditions = slices.Clone(s.Conditions)
 	upgradeConditions(&s, step, cu.Generation, at)
 	return s
 }
@@ -82,19 +88,26 @@ func times(s *fleetv1.ClusterUpgradeStatus, step cluster.Step, at metav1.Time) {
 	switch {
 	case step.Starts && s.StartedAt == nil:
 		s.StartedAt = &at
-	case step.Phase == policy.Pending && !step.Starts:
-		s.StartedAt = nil // another was quicker to claim it
+	case (step.Phase == policy.Pending || step.Phase == policy.Deferred) && !step.Starts:
+		s.StartedAt = nil // another was quicker to claim it, or its slot was given back
 	}
 	switch {
-	case !step.Phase.Ended():
+	case !cluster.Final(step.Phase):
 		s.EndedAt = nil
 	case s.EndedAt == nil:
 		s.EndedAt = &at
 	}
 }
 
-// progress lists owners and machines, unfinished machines first.
-func progress(s *fleetv1.ClusterUpgradeStatus, l Look, at metav1.Time) {
+// moves are what a look shows that the one before did not: whether a machine began, and which have ended.
+type moves struct {
+	began bool
+	ended []string
+}
+
+// progress lists owners and machines, unfinished machines first. A machine that ended while its member could not be seen
+// is not measured.
+func progress(s *fleetv1.ClusterUpgradeStatus, l Look, unseen bool, at metav1.Time) moves {
 	before, granted := map[string]fleetv1.MachineProgress{}, map[string]*metav1.Time{}
 	for _, m := range s.Machines {
 		before[m.Name] = m
@@ -109,7 +122,8 @@ func progress(s *fleetv1.ClusterUpgradeStatus, l Look, at metav1.Time) {
 	}
 	previous := retired(s.Owners, l)
 	s.Owners, s.Machines = nil, nil
-	var done []fleetv1.MachineProgress
+	var unfinished, done []fleetv1.MachineProgress
+	var moved moves
 	for _, o := range l.Owners {
 		p := fleetv1.OwnerProgress{
 			Kind: o.Kind, Name: o.Name, Role: fleetv1.OwnerRole(o.Role), Total: int32(len(o.Machines)),
@@ -119,13 +133,14 @@ func progress(s *fleetv1.ClusterUpgradeStatus, l Look, at metav1.Time) {
 		for _, m := range o.Machines {
 			row := machine(o, m, l.States[m.Name], before[m.Name], at)
 			remember(&row, l.Step.Records)
+			moved.note(&row, before[m.Name], unseen)
 			s.Attempts = max(s.Attempts, row.Attempts)
 			if m.Proven.Good() {
 				p.Done++
 				done = append(done, row)
 				continue
 			}
-			s.Machines = append(s.Machines, row)
+			unfinished = append(unfinished, row)
 		}
 		p.Phase = ownerPhase(o, p)
 		s.Owners = append(s.Owners, p)
@@ -136,9 +151,20 @@ func progress(s *fleetv1.ClusterUpgradeStatus, l Look, at metav1.Time) {
 	if len(done) > proven {
 		s.LastProgressAt = &at
 	}
-	s.Machines = append(s.Machines, done...)
-	slices.SortStableFunc(s.Machines, func(a, b fleetv1.MachineProgress) int { return rank(a) - rank(b) })
-	s.Machines = s.Machines[:min(len(s.Machines), fleetv1.MaxMachines)]
+	s.Machines = listed(unfinished, done)
+	return moved
+}
+
+// note adds what a row shows that the row before did not.
+func (m *moves) note(row *fleetv1.MachineProgress, before fleetv1.MachineProgress, unseen bool) {
+	m.began = m.began || row.StartedAt != nil && before.StartedAt == nil
+	if row.EndedAt == nil || before.EndedAt != nil || row.StartedAt == nil {
+		return
+	}
+	m.ended = append(m.ended, row.Name)
+	if unseen {
+		row.StartedAt = nil
+	}
 }
 
 func machine(o cluster.Owner, m cluster.Machine, state string, old fleetv1.MachineProgress, at metav1.Time) fleetv1.MachineProgress {
@@ -147,16 +173,23 @@ func machine(o cluster.Owner, m cluster.Machine, state string, old fleetv1.Machi
 		Architecture: m.Architecture, Attempts: max(int32(m.Attempts), old.Attempts),
 		LastError: fleetv1.Bound(m.LastError), StartedAt: old.StartedAt, EndedAt: old.EndedAt,
 	}
-	if row.StartedAt == nil && (m.InFlight || m.Requested) {
-		row.StartedAt = &at
-	}
-	switch ended := m.Proven.Good() || m.Quarantined; {
-	case !ended:
-		row.EndedAt = nil
-	case row.EndedAt == nil:
+	began(&row, o, m, at)
+	return row
+}
+
+// began keeps when a machine began and ended. One that was asked once more begins anew; one that is not well after its end,
+// or whose request was taken back, is not measured.
+func began(row *fleetv1.MachineProgress, o cluster.Owner, m cluster.Machine, at metav1.Time) {
+	asked, ended := m.InFlight || m.Requested, m.Proven.Good() || m.Quarantined
+	waits := !m.Record.At.IsZero() || m.Release == o.Target
+	switch {
+	case asked && !ended && (row.StartedAt == nil || row.EndedAt != nil):
+		row.StartedAt, row.EndedAt = &at, nil
+	case !asked && !ended && (row.EndedAt != nil || !waits):
+		row.StartedAt, row.EndedAt = nil, nil
+	case ended && row.EndedAt == nil:
 		row.EndedAt = &at
 	}
-	return row
 }
 
 func ownerPhase(o cluster.Owner, p fleetv1.OwnerProgress) fleetv1.UpgradePhase {

@@ -85,8 +85,8 @@ func TestUpgradeShowsOwnersAndMachines(t *testing.T) {
 	want := fleetv1.ClusterUpgradeStatus{
 		ObservedGeneration: 2, Phase: fleetv1.UpgradeProgressing, Reason: "Upgrading", Message: "m", Since: at(0),
 		Until: "2026-11-30T02:30:00Z", CurrentMachine: "cp-2", Claimed: true, Attempts: 1, MaxAttempts: 3,
-		LastProgressAt: at(0),
-		Summary:        &fleetv1.UpgradeSummary{Cluster: "mgmt-a/shop/eu-1", CP: "1/3", Workers: "0/1", Tries: "1/3"},
+		LastProgressAt: at(0), Windows: 1,
+		Summary: &fleetv1.UpgradeSummary{Cluster: "mgmt-a/shop/eu-1", CP: "1/3", Workers: "0/1", Tries: "1/3"},
 		Owners: []fleetv1.OwnerProgress{
 			{
 				Kind: "CK8sControlPlane", Name: "cp", Role: fleetv1.RoleControlPlane, Total: 3, Done: 1,

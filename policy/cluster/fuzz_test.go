@@ -83,7 +83,7 @@ func fromBytes(data []byte) cluster.Observation {
 	o.Wish = cluster.Wish{Held: !likely(), Problem: []string{"", "", "", "odd"}[next(4)], DeferUntil: instant()}
 	o.WishSince, o.WishMax, o.Open = instant(), time.Duration(next(3))*time.Hour, yes()
 	o.BeforeStart = []cluster.BeforeStart{"", cluster.AwaitReturn, cluster.GiveUp}[next(3)]
-	o.Silent, o.SilentSince = yes(), instant()
+	o.SilentSince = instant()
 	o.ProgressDeadline, o.Worked = time.Duration(next(3))*time.Hour, policy.Clock{Elapsed: time.Duration(next(3)) * time.Hour, Since: instant()}
 	o.Limits = cluster.Limits{MaxAttempts: next(4), Timeout: time.Hour, Backoff: time.Minute}
 	record := func() cluster.Record {

@@ -48,9 +48,8 @@ type Observation struct {
 	WishMax   time.Duration
 	// BeforeStart is what becomes of it while nothing was granted and its management cluster is silent.
 	BeforeStart BeforeStart
-	// Silent: the hub has found that the management cluster does not answer, or is not ready, at SilentSince. Not so of one
-	// that was just not read.
-	Silent      bool
+	// SilentSince is when the hub found that the management cluster does not answer, or is not ready. Zero: it has not; one
+	// that was just not read may be well.
 	SilentSince time.Time
 
 	// Reachable: the member answers; ReachMessage says why not. Everything below was read from it, live or from a

@@ -73,7 +73,7 @@ func TestLaws2And11HoldInEveryWorld(t *testing.T) {
 			stable(t, w.o, w.now)
 			w.engine()
 		}
-		w.o.Silent = false
+		w.o.SilentSince = time.Time{}
 		w.o.Intent, w.o.Reachable, w.o.Access, w.o.Paused = policy.Withdraw, true, true, false
 		if w.o.Claim.State == cluster.ClaimOther {
 			w.o.Claim = cluster.Claim{}
@@ -114,7 +114,9 @@ func (w *world) disturb(t *rapid.T) {
 		w.o.Claim = cluster.Claim{}
 	}
 	w.wish(t)
-	w.o.Silent, w.o.SilentSince = !w.o.Reachable && rare("found silent"), w.now
+	if w.o.SilentSince = (time.Time{}); !w.o.Reachable {
+		w.o.SilentSince = w.now.Add(-time.Duration(rapid.IntRange(0, 60).Draw(t, "silent for")) * time.Second)
+	}
 	w.o.NotAfter = time.Time{}
 	if rare("ends") {
 		w.o.NotAfter = w.now.Add(time.Duration(rapid.IntRange(-60, 600).Draw(t, "notAfter")) * time.Second)

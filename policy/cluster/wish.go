@@ -116,33 +116,42 @@ const (
 	GiveUp BeforeStart = "Fail"
 )
 
-// SilentFor is how long a management cluster must be silent before a cluster fails for that.
-const SilentFor = 10 * time.Minute
+const (
+	// Blip is how long a management cluster must be silent before a cluster is put off for that: a hub that starts has not
+	// connected to it yet.
+	Blip = 30 * time.Second
+	// SilentFor is how long it must be silent before a cluster fails for that.
+	SilentFor = 10 * time.Minute
+)
 
-// silent is a cluster whose management cluster does not answer. One that is half-way is not judged (law 14); nor is one
-// that this hub alone has not connected to yet.
+// silent is a cluster whose management cluster does not answer. One that is half-way is not judged (law 14).
 func (l look) silent() Step {
 	o := l.o
 	message := cmp.Or(o.ReachMessage, "the management cluster does not answer")
 	switch {
-	case l.started() || !o.Silent || o.BeforeStart == AwaitReturn:
+	case l.started() || Final(o.Phase) || o.BeforeStart == AwaitReturn:
 		return l.away(policy.ReasonMemberUnreachable, message)
-	case Final(o.Phase):
-		return l.kept(false)
-	case o.BeforeStart != GiveUp:
+	case o.BeforeStart != GiveUp && o.Phase == policy.Deferred && o.Reason == policy.ReasonUnreachable:
 		return Step{Phase: policy.Deferred, Reason: policy.ReasonUnreachable, Message: message}
 	}
 	step := l.hold(policy.ReasonMemberUnreachable, "%s", message)
-	if !o.Open || o.SilentSince.IsZero() {
+	if o.SilentSince.IsZero() || o.BeforeStart == GiveUp && !o.Open {
 		return step
 	}
-	if end := o.SilentSince.Add(SilentFor); l.now.Before(end) {
+	end := o.SilentSince.Add(Blip)
+	if o.BeforeStart == GiveUp {
+		end = o.SilentSince.Add(SilentFor)
+	}
+	switch {
+	case l.now.Before(end):
 		step.Recheck, step.WaitUntil = end, end
-		return step
+	case o.BeforeStart == GiveUp:
+		step.Phase = policy.Failed
+		step.Message += fmt.Sprintf("; unreachable.beforeStart is Fail, and it has been silent since %s",
+			o.SilentSince.UTC().Format(time.RFC3339))
+	default:
+		step.Phase, step.Reason = policy.Deferred, policy.ReasonUnreachable
 	}
-	step.Phase = policy.Failed
-	step.Message += fmt.Sprintf("; unreachable.beforeStart is Fail, and it has been silent since %s",
-		o.SilentSince.UTC().Format(time.RFC3339))
 	return step
 }
 

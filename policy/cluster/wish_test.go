@@ -24,12 +24,13 @@ func honouredSince(t time.Time) edit { return func(o *cluster.Observation) { o.W
 func open(o *cluster.Observation)    { o.Open = true }
 
 func silent(o *cluster.Observation) {
-	o.Reachable, o.Silent, o.SilentSince, o.ReachMessage = false, true, noon.Add(-time.Hour), "no route to host"
+	o.Reachable, o.SilentSince, o.ReachMessage = false, noon.Add(-time.Hour), "no route to host"
 }
 
 func beforeStart(b cluster.BeforeStart) edit {
 	return func(o *cluster.Observation) { o.BeforeStart = b }
 }
+func because(reason string) edit   { return func(o *cluster.Observation) { o.Reason = reason } }
 func begun(o *cluster.Observation) { o.StartedAt = noon }
 
 func TestC155WishesAreRead(t *testing.T) {
@@ -168,7 +169,11 @@ func TestLaw14WhatIsSilentBeforeItsStart(t *testing.T) {
 	}
 	fails := []edit{silent, beforeStart(cluster.GiveUp), open}
 	for name, r := range map[string]row{
-		"goes to catch-up":                         {[]edit{silent}, "Deferred Unreachable"},
+		"goes to catch-up":     {[]edit{silent}, "Deferred Unreachable"},
+		"C089: not for a blip": {[]edit{silent, since(cluster.Blip - 1)}, "Pending MemberUnreachable"},
+		"put off once, it stays so": {
+			[]edit{silent, since(0), was(policy.Deferred), because(policy.ReasonUnreachable)}, "Deferred Unreachable",
+		},
 		"before its turn, too":                     {[]edit{silent, intent(policy.Wait)}, "Deferred Unreachable"},
 		"C089: is left as it is, with Wait":        {[]edit{silent, beforeStart(cluster.AwaitReturn)}, "Pending MemberUnreachable"},
 		"fails, with Fail":                         {fails, "Failed MemberUnreachable"},

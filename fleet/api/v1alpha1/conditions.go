@@ -30,6 +30,10 @@ const (
 	// withdrawal of its own marks.
 	PausedCondition = "Paused"
 
+	// OutsideWindowCondition of a ClusterUpgrade is True where machines ended while their management cluster could not be seen
+	// and no machine was to begin, Unknown while they may; else it is absent.
+	OutsideWindowCondition = "OutsideWindow"
+
 	// ActiveCondition tells whether a Freeze is in force.
 	ActiveCondition = "Active"
 	// ValidCondition tells whether an Approval counts. Unknown does not count either.
@@ -79,6 +83,12 @@ const (
 	NotPausedReason = "NotPaused"
 	// ExternalChangeReason: the message says how many machines, of which owner, from and to which versions.
 	ExternalChangeReason = "ExternalChange"
+)
+
+// Reasons of a ClusterUpgrade's condition OutsideWindow; NotObservedReason is another.
+const (
+	// OutsideWindowReason: the message names the machines, and between which instants they ended.
+	OutsideWindowReason = "OutsideWindow"
 )
 
 // Reasons of a RolloutPolicy.
