@@ -36,7 +36,7 @@ func Decide(f Fleet, now time.Time) Decision {
 		d.Intents = b.intents(s.phase, starts, found)
 	}
 	if b.Committed && d.Current != "" && moves(s.phase) {
-		d.Missed = b.missed(&d)
+		d.Missed = b.missed()
 	}
 	d.Recheck = b.recheck
 	return d

@@ -32,7 +32,8 @@ type Decision struct {
 	HoldsLeft int
 	// Proven is the version per architecture that the canaries proved.
 	Proven map[string]string
-	// Missed is an opening that has just passed in which nothing could start; nil: none.
+	// Missed is the last opening that passed without a start, while clusters wait for one; nil: none. The same is given
+	// until another has passed or the wait is another: who tells people tells it once, by its Span.
 	Missed *Missed
 	// Recheck is when time alone changes the decision; zero: never.
 	Recheck time.Time
@@ -75,7 +76,7 @@ type WaveState struct {
 	Closed bool
 }
 
-// Missed is an opening that has passed without a start. It is said once.
+// Missed is an opening that has passed without a start of a wave whose clusters wait.
 type Missed struct {
 	// Span of the opening.
 	Span window.Span

@@ -174,8 +174,6 @@ type Wave struct {
 	// DeadlineContinue: past the deadline clusters that have not begun go to catch-up and the next wave may begin; else
 	// the rollout halts.
 	DeadlineContinue bool
-	// Shown is the wait that was last reported for the wave; nil: none.
-	Shown *Waiting
 	// ClosedAt is when it was complete, as stored: what joins or comes back later belongs to catch-up. Zero: it is open.
 	ClosedAt time.Time
 }

@@ -11,57 +11,35 @@ import (
 	"github.com/windlass-dev/windlass/policy/window"
 )
 
-// missed is the last opening of clusters that wait, if it passed without use: no cluster of the wave had leave to begin
-// machines in it. What was shown meanwhile is why; a wait for that very opening, still shown, means that the hub was
-// not there.
-//
-// It is told once, for the first wave that missed it: the waits that lasted through it begin anew at its end, and what
-// began after an opening cannot have missed it. So all that has to be remembered is the wait that is shown.
-func (b *board) missed(d *Decision) *Missed {
-	var first *Missed
+// missed is the last opening that has passed without use by a wave whose clusters wait: no cluster of the wave that has
+// begun had leave to begin machines in it. What was shown meanwhile is why; a wait for that very opening that is still
+// shown means that the hub was not there. Of waves that missed the same one the first is told.
+func (b *board) missed() *Missed {
+	var last *Missed
 	for i, queued := range b.queues() {
 		shown := b.shown(i)
+		if shown == nil {
+			continue
+		}
 		for _, h := range queued {
 			b.edge(h.closes)
 			b.edge(h.next.Start)
 			b.edge(h.next.End)
 		}
-		span, h, passed := b.passed(queued, shown)
-		if !passed || b.used(i, span) {
-			continue
-		}
-		if first == nil {
-			first = b.tell(i, h, span, *shown)
-		}
-		d.Waves[i].Waiting.beginAnew(span.End)
-		if i == b.current {
-			d.Waiting.beginAnew(span.End)
+		h, span := b.passed(queued, shown)
+		if h != nil && (last == nil || span.End.After(last.Span.End)) && !b.used(i, span) {
+			last = b.tell(i, h, span, shown)
 		}
 	}
-	return first
+	return last
 }
 
-// beginAnew sets when a wait began, unless an input records it.
-func (w *Waiting) beginAnew(at time.Time) {
-	if w != nil && w.Since.IsZero() {
-		w.Since = at
-	}
-}
-
-// shown is the wait that was last reported for a wave.
-func (b *board) shown(wave int) *Waiting {
-	if w := b.Waves[wave].Shown; w != nil || wave != b.current {
-		return w
-	}
-	return b.Shown
-}
-
-// queues are, by wave, the hours of the clusters that have not begun, where a wait was shown for that wave.
+// queues are, by wave, the hours of the clusters that have not begun.
 func (b *board) queues() [][]*hours {
 	queues := make([][]*hours, len(b.Waves))
 	for i := range b.Clusters {
 		c, wave := &b.Clusters[i], b.waveOf(i)
-		if len(c.Calendars) == 0 || wave < b.current || b.shown(wave) == nil || !c.untouched() {
+		if len(c.Calendars) == 0 || wave < b.current || !c.untouched() {
 			continue
 		}
 		if h := b.hoursOf(*c); !slices.Contains(queues[wave], h) {
@@ -71,58 +49,90 @@ func (b *board) queues() [][]*hours {
 	return queues
 }
 
-// passed is the last opening that has passed since a wait was shown.
-func (b *board) passed(queued []*hours, shown *Waiting) (span window.Span, h *hours, found bool) {
+// shown is the wait that was last reported for a wave: the rollout's for the current one; later ones have waited for
+// their turn since the first wave began.
+func (b *board) shown(wave int) *Waiting {
+	if wave == b.current {
+		return b.Shown
+	}
+	var began time.Time
+	if b.Shown != nil {
+		began = b.Shown.Since
+	}
+	for i := range b.Waves {
+		began = sooner(began, b.Waves[i].StartedAt)
+	}
+	if began.IsZero() {
+		return nil
+	}
+	hold := wait(ReasonWaitingForWave, "wave %s is not complete", b.Waves[b.current].Name)
+	hold.Since = began
+	return hold
+}
+
+// passed is the last opening that has passed since a wait was shown, and whose it is; nil: none has.
+func (b *board) passed(queued []*hours, shown *Waiting) (*hours, window.Span) {
 	for _, h := range queued {
-		from := shown.Since
-		if awaitsOpening(shown) {
+		from, exact := shown.Since, awaitsOpening(shown)
+		if exact {
 			from = shown.Until
 		}
 		_, opening, ok := h.set.Fits(from, 0)
-		if from.IsZero() || !ok || awaitsOpening(shown) && !opening.Start.Equal(shown.Until) {
-			continue // the calendar was another one then
+		if from.IsZero() || !ok || exact && !opening.Start.Equal(from) {
+			continue // another cluster's, or the calendar was another one then
 		}
-		for !opening.End.IsZero() && !opening.End.After(b.now) {
-			span, found = opening, true
-			if opening, ok = h.set.Next(opening.Start); !ok {
-				break
-			}
+		var last window.Span
+		for ok && !opening.End.IsZero() && !opening.End.After(b.now) {
+			last = opening
+			opening, ok = h.set.Next(opening.Start)
 		}
-		return span, h, found
+		if last.End.IsZero() {
+			return nil, last
+		}
+		return h, last
 	}
-	return window.Span{}, nil, false
+	return nil, window.Span{}
 }
 
-// awaitsOpening: the wait was one for the clock, and ends when an opening begins.
+// awaitsOpening: the wait is one for the clock, and ends when an opening begins.
 func awaitsOpening(shown *Waiting) bool {
 	return (shown.Reason == ReasonWindowClosed || shown.Reason == ReasonDoesNotFit) && !shown.Until.IsZero()
 }
 
-// used: a cluster of the wave had leave to begin machines within an opening.
+// used: a cluster of the wave that has begun had leave to begin machines within an opening.
 func (b *board) used(wave int, span window.Span) bool {
 	for i := range b.Clusters {
-		last := b.Clusters[i].NotAfter
-		if b.waveOf(i) == wave && !last.IsZero() && !last.Before(span.Start) && !last.After(span.End) {
+		c := &b.Clusters[i]
+		if b.waveOf(i) == wave && !c.pending() && !c.NotAfter.IsZero() && !c.NotAfter.Before(span.Start) &&
+			!c.NotAfter.After(span.End) {
 			return true
 		}
 	}
 	return false
 }
 
-func (b *board) tell(wave int, h *hours, span window.Span, shown Waiting) *Missed {
+func (b *board) tell(wave int, h *hours, span window.Span, shown *Waiting) *Missed {
 	missed := &Missed{Span: span, Reason: shown.Reason}
 	why := shown.Reason
 	switch {
-	case awaitsOpening(&shown):
+	case awaitsOpening(shown):
 		missed.Reason = ReasonControllerDown
 		why = "the hub did not run"
 	case shown.Message != "":
 		why += ": " + shown.Message
 	}
 	missed.Message = fmt.Sprintf("the opening from %s to %s has passed, and no cluster of wave %s began in it: %s",
-		span.Start.Format(time.RFC3339), span.End.Format(time.RFC3339), b.Waves[wave].Name, why)
+		stamp(span.Start), stamp(span.End), b.Waves[wave].Name, why)
 	if h.reopens {
 		missed.Message += "; the next begins at " + h.when(h.next.Start)
 	}
 	return missed
+}
+
+// sooner is the earlier of two instants, of which the zero one stands for never.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
