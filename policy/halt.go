@@ -107,7 +107,7 @@ func (b *board) disagrees(c *Cluster, architecture string, first map[string]*Clu
 		first[architecture] = c
 		return nil
 	}
-	if version.Same(earlier.Versions[architecture], c.Versions[architecture]) {
+	if same(earlier.Versions[architecture], c.Versions[architecture]) {
 		return nil
 	}
 	return b.halt(ReasonTargetMoved, "canaries disagree on %s: %s reached %s, %s reached %s", architecture, earlier.Path,
@@ -121,12 +121,15 @@ func (b *board) unproven(c *Cluster, architecture string) *standing {
 	case proven == "":
 		return b.halt(ReasonTargetMoved, "%s reached %s on %s, and no canary proved a version there", c.Path, reached,
 			architecture)
-	case !version.Same(proven, reached):
+	case !same(proven, reached):
 		return b.halt(ReasonTargetMoved, "%s reached %s on %s, and the canaries proved %s", c.Path, reached, architecture,
 			proven)
 	}
 	return nil
 }
+
+// same spares most clusters the reading of their version.
+func same(a, b string) bool { return a == b || version.Same(a, b) }
 
 // prove is what the canaries prove: nothing new until all have ended well; then the newest version each architecture
 // reached. What is stored stays for architectures that no upgraded canary is of.
@@ -143,7 +146,7 @@ func (b *board) prove() map[string]string {
 				continue
 			}
 			for architecture, kubelet := range c.Versions {
-				if version.Newer(kubelet, reached[architecture]) {
+				if kubelet != reached[architecture] && version.Newer(kubelet, reached[architecture]) {
 					reached[architecture] = kubelet
 				}
 			}
