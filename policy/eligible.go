@@ -44,7 +44,7 @@ func (j judge) judge(c *Candidate) verdict {
 	if v := j.judgeShape(c); v != (verdict{}) {
 		return v
 	}
-	key := strings.Join(c.ControlPlaneVersions, " ") + "/" + strings.Join(c.WorkerVersions, " ")
+	key := strings.Join(c.ControlPlaneVersions, " ") + "/" + strings.Join(c.WorkerVersions, " ") + "/" + string(c.Carried)
 	v, found := j.moves[key]
 	if !found {
 		v = j.judgeMove(c)
@@ -58,6 +58,7 @@ func (j judge) judgeMove(c *Candidate) verdict {
 	result, err := version.Move{
 		Target:           j.Target.Version,
 		Exact:            !strings.HasPrefix(j.Target.Text, "channel="),
+		Carried:          c.Carried,
 		ControlPlane:     c.ControlPlaneVersions,
 		Workers:          c.WorkerVersions,
 		KeepControlPlane: j.Order == WorkersOnly,

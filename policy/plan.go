@@ -52,23 +52,8 @@ func (in PlanInput) check() error {
 	if _, err := version.Parse(in.Target.Version); err != nil {
 		return &PlanError{Reason: ReasonInvalidTarget, Message: fmt.Sprintf("target.version: %v", err)}
 	}
-	names := map[string]bool{}
-	for i, w := range in.Waves {
-		if w.Percent < 0 || w.Percent > 100 || !w.MaxConcurrency.inRange(1) || !w.MaxFailures.inRange(0) {
-			return planError(ReasonInvalidLimit, "wave %s: percent %d, maxConcurrency %s and maxFailures %s: give "+
-				"percentages from 1 to 100 (maxFailures from 0) and counts that are not negative", w.Name, w.Percent,
-				w.MaxConcurrency, w.MaxFailures)
-		}
-		switch {
-		case w.Name == CanaryWave || w.Name == catchUpWave:
-			return planError(ReasonInvalidWave, "waves[%d]: %s is a wave of the hub's own: give it another name", i, w.Name)
-		case names[w.Name]:
-			return planError(ReasonInvalidWave, "waves[%d]: there are two waves called %s: give each a name of its own", i, w.Name)
-		case w.Rest && i+1 < len(in.Waves):
-			return planError(ReasonInvalidWave, "waves[%d]: %s takes the rest, and %s comes after it: rest: true stands in the "+
-				"last wave only", i, w.Name, in.Waves[i+1].Name)
-		}
-		names[w.Name] = true
+	if err := in.checkWaves(); err != nil {
+		return err
 	}
 	switch {
 	case len(in.AbsentCanaries) > 0:
@@ -78,6 +63,29 @@ func (in PlanInput) check() error {
 		return planError(ReasonClusterNotFound, "no cluster is called %s", list(in.AbsentNames))
 	case len(in.Candidates) == 0:
 		return planError(ReasonNoClusters, "the policy selects no cluster")
+	}
+	return nil
+}
+
+// checkWaves refuses waves that would not mean what they say.
+func (in PlanInput) checkWaves() error {
+	names := map[string]bool{}
+	for i, w := range in.Waves {
+		if w.Percent < 0 || w.Percent > 100 || !w.MaxConcurrency.inRange(1) || !w.MaxFailures.inRange(0) {
+			return planError(ReasonInvalidLimit, "wave %s: percent %d, maxConcurrency %s and maxFailures %s: give "+
+				"percentages from 1 to 100 (maxFailures from 0) and counts that are not negative", w.Name, w.Percent,
+				w.MaxConcurrency, w.MaxFailures)
+		}
+		switch {
+		case w.Name == CanaryWave || w.Name == catchUpWave && len(in.Waves) > 1:
+			return planError(ReasonInvalidWave, "waves[%d]: %s is a wave of the hub's own: give it another name", i, w.Name)
+		case names[w.Name]:
+			return planError(ReasonInvalidWave, "waves[%d]: there are two waves called %s: give each a name of its own", i, w.Name)
+		case w.Rest && i+1 < len(in.Waves):
+			return planError(ReasonInvalidWave, "waves[%d]: %s takes the rest, and %s comes after it: rest: true stands in the "+
+				"last wave only", i, w.Name, in.Waves[i+1].Name)
+		}
+		names[w.Name] = true
 	}
 	return nil
 }

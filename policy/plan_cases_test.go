@@ -165,6 +165,14 @@ func TestC077WavesRunInTheOrderOfTheList(t *testing.T) {
 	}
 }
 
+// TestAPlanOfLateJoinersIsOneWave: the hub's own name stands alone.
+func TestAPlanOfLateJoinersIsOneWave(t *testing.T) {
+	plan, err := planned(t, target, []policy.WaveSpec{{Name: "catch-up", Rest: true}}, numbered("m", 2)...)
+	if err != nil || len(plan.Waves) != 1 || plan.Waves[0].Planned != 2 {
+		t.Errorf("%v, %v", plan.Waves, err)
+	}
+}
+
 // named is a cluster of a given identity.
 func named(id, member, namespace, name string) policy.Candidate {
 	c := candidate(member + "/" + namespace + "/" + name)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/windlass-dev/windlass/policy"
+	"github.com/windlass-dev/windlass/policy/version"
 )
 
 // running is a control plane and workers at versions of their own.
@@ -19,9 +20,17 @@ func running(controlPlane, workers string) func(*policy.Candidate) {
 	}
 }
 
+// carrying are versions of machines of which so many had the target before.
+func carrying(carried version.Carried, versions string) func(*policy.Candidate) {
+	return func(c *policy.Candidate) {
+		running(versions, versions)(c)
+		c.Carried = carried
+	}
+}
+
 // channelOf is a target of a channel that stands for a version.
-func channelOf(version string) policy.Target {
-	return policy.Target{Text: "channel=1.33-classic/stable", Version: version, MinorUpgrade: true}
+func channelOf(least string) policy.Target {
+	return policy.Target{Text: "channel=1.33-classic/stable", Version: least, MinorUpgrade: true}
 }
 
 func TestLaw19WhatThePlanMakesOfVersions(t *testing.T) {
@@ -48,6 +57,13 @@ func TestLaw19WhatThePlanMakesOfVersions(t *testing.T) {
 		"C120: the revision is older than one machine": {
 			versions: running("v1.33.4 v1.33.0", "v1.33.0"), target: policy.Target{Text: "revision=500", Version: "v1.33.1"},
 			reason: policy.ReasonDowngrade, says: "v1.33.4",
+		},
+		"C120: one machine is ahead of a channel that no machine had before": {
+			versions: carrying(version.CarriedByNone, "v1.33.10 v1.33.4"), target: channelOf("v1.33.9"),
+			reason: policy.ReasonDowngrade, says: "m/ns/c: runs v1.33.10, which is ahead of v1.33.9",
+		},
+		"one machine has a newer patch from the channel: half-way": {
+			versions: carrying(version.CarriedBySome, "v1.33.10 v1.33.4"), target: channelOf("v1.33.9"),
 		},
 		"C120: a pre-release is newer than a stable release": {
 			versions: at("v1.34.0-rc.1"), target: channelOf("v1.33.4"),
@@ -107,11 +123,11 @@ func TestLaw19WhatThePlanMakesOfVersions(t *testing.T) {
 // TestC126ATargetThatIsNoVersionPlansNothing: neither the target nor a cluster is guessed.
 func TestC126ATargetThatIsNoVersionPlansNothing(t *testing.T) {
 	rest := []policy.WaveSpec{{Name: "rest", Rest: true}}
-	for name, version := range map[string]string{
+	for name, text := range map[string]string{
 		"C126: latest/edge is not resolved": "", "a risk": "edge", "a major": "v1", "a range": ">=1.33", "spaces": " v1.33",
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := planned(t, policy.Target{Text: "channel=latest/edge", Version: version}, rest, numbered("m", 1)...)
+			_, err := planned(t, policy.Target{Text: "channel=latest/edge", Version: text}, rest, numbered("m", 1)...)
 			if why := refusal(t, err); why.Reason != policy.ReasonInvalidTarget {
 				t.Errorf("%s: %s", why.Reason, why.Message)
 			}
@@ -126,6 +142,7 @@ func TestVersionsAreJudgedForEachCluster(t *testing.T) {
 		Candidates: []policy.Candidate{
 			candidate("m/ns/1", running("v1.32.1", "v1.31.1 v1.32.1")), candidate("m/ns/2", running("v1.32.1", "v1.31.1 v1.32.1")),
 			candidate("m/ns/3", running("v1.32.1 v1.31.1", "v1.32.1")), candidate("m/ns/4", running("v1.33.1", "v1.33.1")),
+			candidate("m/ns/5", running("v1.32.1 v1.31.1 v1.32.1", "")),
 		},
 	})
 	if err != nil {

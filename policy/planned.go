@@ -3,6 +3,12 @@
 
 package policy
 
+import (
+	"time"
+
+	"github.com/windlass-dev/windlass/policy/version"
+)
+
 // Candidate is one selected workload cluster, as the inventory knows it. Label selectors are already evaluated.
 type Candidate struct {
 	// ID is the name of its WorkloadCluster; Path is what people write, "mgmt-a/shop/eu-1"; Member is the name of its
@@ -20,6 +26,8 @@ type Candidate struct {
 	Known bool
 	// ControlPlaneVersions and WorkerVersions are the distinct kubelet versions of its machines ("v1.33.4").
 	ControlPlaneVersions, WorkerVersions []string
+	// Carried tells how many of the machines to upgrade were last refreshed to this very target.
+	Carried version.Carried
 	// Architectures are the distinct architectures of its machines.
 	Architectures []string
 	// Kubelets is the kubelet version per architecture of a cluster AtTarget: what a canary that is already there
@@ -34,7 +42,7 @@ type Candidate struct {
 // WaveSpec is one wave as the policy writes it. A wave with neither Percent nor Rest takes the candidates that match
 // its index.
 type WaveSpec struct {
-	// Name of the wave, unique in its policy.
+	// Name of the wave, unique in its policy. That of catch-up stands alone: in a plan of clusters that joined late.
 	Name string
 	// Percent of the selected clusters that are no canaries, rounded up, from those that no earlier wave took.
 	Percent int
@@ -64,6 +72,8 @@ type Target struct {
 	MinorUpgrade bool
 	// OnMovedHalt: a cluster that ends on a version that no canary proved halts the rollout.
 	OnMovedHalt bool
+	// RefreshedAfter: a machine whose last proven refresh ended before it is not done, whatever it runs. Zero: not asked for.
+	RefreshedAfter time.Time `json:",omitzero"`
 }
 
 // PlanInput is everything that a plan depends on.

@@ -6,19 +6,18 @@
 package observe
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/windlass-dev/windlass/engine/capi"
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
 	"github.com/windlass-dev/windlass/policy"
+	"github.com/windlass-dev/windlass/policy/version"
 )
 
 // unknown is the name under which the inventory counts machines that do not report a value.
@@ -52,12 +51,14 @@ func PlanInput(spec *fleetv1.RolloutPolicySpec, target fleetv1.Target, inv Inven
 	}
 	selected := map[string]bool{}
 	for _, wc := range inv.Clusters {
-		mc := inv.Members[wc.Spec.ManagementCluster]
-		if mc == nil || !match.selects(wc, mc) {
+		mc, path := inv.Members[wc.Spec.ManagementCluster], wc.Path()
+		if mc == nil || !match.selects(wc, mc, path) {
 			continue
 		}
-		selected[wc.Path()] = true
-		in.Candidates = append(in.Candidates, candidate(wc, in.Target, in.Order, match))
+		selected[path] = true
+		c := candidate(wc, in.Target, in.Order)
+		c.Path, c.CanaryMatch, c.WaveMatches = path, match.canary(wc, path), match.waves(wc, path)
+		in.Candidates = append(in.Candidates, c)
 	}
 	in.AbsentCanaries = absentCanaries(spec.Canaries, selected, in.Candidates)
 	in.AbsentNames = absentNames(spec, selected)
@@ -72,6 +73,8 @@ func Target(t fleetv1.Target) policy.Target {
 		Architecture: t.Architecture,
 		MinorUpgrade: t.MinorUpgrade == fleetv1.MinorUpgradeAllow,
 		OnMovedHalt:  t.OnMoved != fleetv1.OnMovedContinue,
+
+		RefreshedAfter: instant(t.RefreshedAfter),
 	}
 }
 
@@ -103,8 +106,12 @@ func Resolve(t fleetv1.Target) (fleetv1.Target, error) {
 	return t, nil
 }
 
+// waveSpec reads a wave. What the API server refuses is refused here, too: it may have been stored before it was.
 func waveSpec(i int, w *fleetv1.Wave) (policy.WaveSpec, error) {
 	spec := policy.WaveSpec{Name: w.Name, Rest: w.Rest != nil && *w.Rest}
+	if w.Name == fleetv1.WaveCanaries || w.Name == fleetv1.WaveCatchUp {
+		return spec, fmt.Errorf("spec.waves[%d].name: %s is a wave of the hub's own; accepted: early", i, w.Name)
+	}
 	if w.Percent != nil {
 		spec.Percent = int(*w.Percent)
 	}
@@ -112,25 +119,29 @@ func waveSpec(i int, w *fleetv1.Wave) (policy.WaveSpec, error) {
 	if spec.MaxConcurrency, err = amount(w.MaxConcurrency, policy.Amount{Value: 1}); err != nil {
 		return spec, fmt.Errorf("spec.waves[%d].maxConcurrency: %w", i, err)
 	}
+	if spec.MaxConcurrency.Value == 0 {
+		return spec, fmt.Errorf("spec.waves[%d].maxConcurrency: %s would never move; accepted: 2, 25%%", i, spec.MaxConcurrency)
+	}
 	if spec.MaxFailures, err = amount(w.MaxFailures, policy.Amount{}); err != nil {
 		return spec, fmt.Errorf("spec.waves[%d].maxFailures: %w", i, err)
 	}
 	return spec, nil
 }
 
+// amount reads a count or a percentage. Text that is no percentage is not taken for a count (law 21).
 func amount(v *intstr.IntOrString, otherwise policy.Amount) (policy.Amount, error) {
 	if v == nil {
 		return otherwise, nil
 	}
+	if v.Type == intstr.String && !strings.HasSuffix(v.StrVal, "%") {
+		return policy.Amount{}, fmt.Errorf("%q is no percentage; accepted: 2, 25%%", v.StrVal)
+	}
 	return policy.ParseAmount(v.String())
 }
 
-// candidate is one selected cluster as values.
-func candidate(wc *fleetv1.WorkloadCluster, t policy.Target, order policy.Order, m *matching) policy.Candidate {
-	c := policy.Candidate{
-		ID: wc.Name, Path: wc.Path(), Member: wc.Spec.ManagementCluster,
-		CanaryMatch: m.canary(wc), WaveMatches: m.waves(wc), Unsupported: wc.Status.Unsupported,
-	}
+// candidate is one selected cluster as values, but for what the policy says about it.
+func candidate(wc *fleetv1.WorkloadCluster, t policy.Target, order policy.Order) policy.Candidate {
+	c := policy.Candidate{ID: wc.Name, Member: wc.Spec.ManagementCluster, Unsupported: wc.Status.Unsupported}
 	if wc.Status.ObservedTime == nil || wc.Status.ControlPlane == nil {
 		return c
 	}
@@ -148,6 +159,7 @@ func candidate(wc *fleetv1.WorkloadCluster, t policy.Target, order policy.Order,
 	all := slices.Concat(c.ControlPlaneVersions, c.WorkerVersions, c.Architectures)
 	c.Known = len(c.ControlPlaneVersions) > 0 && !slices.Contains(all, unknown)
 	c.AtTarget = c.Known && c.Unsupported == "" && atTarget(wc, t, order)
+	c.Carried = carried(wc, t, order)
 	if versions := distinct(slices.Concat(c.ControlPlaneVersions, c.WorkerVersions)); c.AtTarget && len(versions) == 1 {
 		c.Kubelets = map[string]string{}
 		for _, architecture := range c.Architectures {
@@ -158,9 +170,10 @@ func candidate(wc *fleetv1.WorkloadCluster, t policy.Target, order policy.Order,
 }
 
 // atTarget: every machine of every owner that the order takes is proven: its release is the target, its kubelet fits, and
-// the cluster is healthy (law 3).
+// the cluster is healthy (law 3). When a machine was refreshed is not recorded, so that none is proven to be refreshed after
+// an instant.
 func atTarget(wc *fleetv1.WorkloadCluster, t policy.Target, order policy.Order) bool {
-	if !meta.IsStatusConditionTrue(wc.Status.Conditions, fleetv1.HealthyCondition) {
+	if !meta.IsStatusConditionTrue(wc.Status.Conditions, fleetv1.HealthyCondition) || !t.RefreshedAfter.IsZero() {
 		return false
 	}
 	for _, o := range OwnersOf(wc, order) {
@@ -171,6 +184,23 @@ func atTarget(wc *fleetv1.WorkloadCluster, t policy.Target, order policy.Order) 
 		}
 	}
 	return true
+}
+
+// carried tells how many of the machines that the order takes were last refreshed to this very target.
+func carried(wc *fleetv1.WorkloadCluster, t policy.Target, order policy.Order) version.Carried {
+	some, every := false, true
+	for _, o := range OwnersOf(wc, order) {
+		for _, release := range o.ByRelease {
+			some, every = some || release.Name == t.Text, every && release.Name == t.Text
+		}
+	}
+	switch {
+	case !some:
+		return version.CarriedByNone
+	case every:
+		return version.CarriedByAll
+	}
+	return version.CarriedBySome
 }
 
 // OwnersOf are the owners that an order takes, in that order.
@@ -228,66 +258,4 @@ func missing(names []string, selected map[string]bool) []string {
 		}
 	}
 	return absent
-}
-
-// matching evaluates the selectors of a policy.
-type matching struct {
-	spec              *fleetv1.RolloutPolicySpec
-	clusters, members labels.Selector
-	canaries          labels.Selector
-	perWave           []labels.Selector
-}
-
-func matchers(spec *fleetv1.RolloutPolicySpec) (*matching, error) {
-	m := &matching{spec: spec}
-	read := func(field string, s *metav1.LabelSelector) (labels.Selector, error) {
-		if s == nil {
-			return nil, nil
-		}
-		selector, err := metav1.LabelSelectorAsSelector(s)
-		if err != nil {
-			return nil, fmt.Errorf("%s %s: %w; accepted: matchLabels: {tier: prod}", field, metav1.FormatLabelSelector(s), err)
-		}
-		return selector, nil
-	}
-	var errs [3]error
-	m.clusters, errs[0] = read("spec.clusters.selector", spec.Clusters.Selector)
-	m.members, errs[1] = read("spec.clusters.managementClusterSelector", spec.Clusters.ManagementClusterSelector)
-	m.canaries, errs[2] = read("spec.canaries.selector", spec.Canaries.Selector)
-	for i := range spec.Waves {
-		s, err := read(fmt.Sprintf("spec.waves[%d].selector", i), spec.Waves[i].Selector)
-		if err != nil {
-			return nil, err
-		}
-		m.perWave = append(m.perWave, s)
-	}
-	return m, cmp.Or(errs[0], errs[1], errs[2])
-}
-
-// selects: by name, or all, or by the selectors that are given; none given selects nothing (law 21).
-func (m *matching) selects(wc *fleetv1.WorkloadCluster, mc *fleetv1.ManagementCluster) bool {
-	c := m.spec.Clusters
-	switch {
-	case c.All != nil && *c.All, slices.Contains(c.Names, wc.Path()):
-		return true
-	case m.clusters == nil && m.members == nil:
-		return false
-	}
-	return (m.clusters == nil || m.clusters.Matches(labels.Set(wc.Labels))) &&
-		(m.members == nil || m.members.Matches(labels.Set(mc.Labels)))
-}
-
-func (m *matching) canary(wc *fleetv1.WorkloadCluster) bool {
-	return slices.Contains(m.spec.Canaries.Names, wc.Path()) ||
-		(m.canaries != nil && m.canaries.Matches(labels.Set(wc.Labels)))
-}
-
-func (m *matching) waves(wc *fleetv1.WorkloadCluster) []int {
-	var matches []int
-	for i, s := range m.perWave {
-		if slices.Contains(m.spec.Waves[i].Names, wc.Path()) || (s != nil && s.Matches(labels.Set(wc.Labels))) {
-			matches = append(matches, i)
-		}
-	}
-	return matches
 }

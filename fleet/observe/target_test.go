@@ -14,6 +14,7 @@ import (
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
 	"github.com/windlass-dev/windlass/fleet/observe"
 	"github.com/windlass-dev/windlass/policy"
+	"github.com/windlass-dev/windlass/policy/version"
 )
 
 // only plans one cluster.
@@ -51,6 +52,7 @@ func TestAtTargetIsProofForThisTarget(t *testing.T) {
 	newest, older := map[string]int32{"v1.33.9": 3}, map[string]int32{"v1.33.4": 3}
 	mixed := map[string]int32{"v1.33.9": 2, "v1.33.10": 1}
 	minor := fleetv1.Target{Channel: target.Channel, Version: "v1.33"}
+	again := fleetv1.Target{Channel: target.Channel, Version: "v1.33.9", RefreshedAfter: new(metav1.NewTime(now))}
 	cases := map[string]struct {
 		wc     *fleetv1.WorkloadCluster
 		target fleetv1.Target
@@ -79,10 +81,13 @@ func TestAtTargetIsProofForThisTarget(t *testing.T) {
 		"only a minor is wanted, and machines of an owner differ": {
 			wc: at(owner("cp", already, mixed), owner("md", already, newest)), target: minor,
 		},
-		"not healthy": {
+		"machines are to be refreshed after an instant, and when they were is not recorded": {
+			wc: at(owner("cp", already, newest), owner("md", already, newest)), target: again,
+		},
+		"C067: not healthy": {
 			wc: at(owner("cp", already, newest), owner("md", already, newest), health(metav1.ConditionFalse)),
 		},
-		"health is not known": {
+		"C067: health is not known": {
 			wc: at(owner("cp", already, newest), owner("md", already, newest), health(metav1.ConditionUnknown)),
 		},
 		"a machine of no known architecture": {
@@ -155,7 +160,7 @@ func TestACandidateCarriesWhatThePlanJudges(t *testing.T) {
 		})
 	want := policy.Candidate{
 		ID: "wc-a1", Path: "mgmt-a/shop/a1", Member: "mgmt-a", AtTarget: true, Known: true,
-		ControlPlaneVersions: []string{"v1.33.9"}, WorkerVersions: []string{"v1.33.9"},
+		ControlPlaneVersions: []string{"v1.33.9"}, WorkerVersions: []string{"v1.33.9"}, Carried: version.CarriedByAll,
 		Architectures: []string{"amd64", "arm64"}, ControlPlaneReplicas: 3,
 		Kubelets: map[string]string{"amd64": "v1.33.9", "arm64": "v1.33.9"},
 	}
@@ -200,6 +205,10 @@ func TestTargetAsValues(t *testing.T) {
 			fleetv1.Target{LocalPath: new("/k8s.snap"), Version: "v1.34.0", MinorUpgrade: fleetv1.MinorUpgradeAllow},
 			policy.Target{Text: "localPath=/k8s.snap", Version: "v1.34.0", MinorUpgrade: true, OnMovedHalt: true},
 		},
+		"machines refreshed after an instant": {
+			fleetv1.Target{Channel: target.Channel, Version: "v1.33.9", RefreshedAfter: new(metav1.NewTime(now))},
+			policy.Target{Text: channel, Version: "v1.33.9", OnMovedHalt: true, RefreshedAfter: now},
+		},
 		"none": {fleetv1.Target{}, policy.Target{OnMovedHalt: true}},
 	}
 	for name, c := range cases {
@@ -222,11 +231,14 @@ func TestResolve(t *testing.T) {
 		"the minor of a track":         {fleetv1.Target{Channel: new("1.33-classic/stable")}, "v1.33", false},
 		"the minor of a bare track":    {fleetv1.Target{Channel: new("1.34")}, "v1.34", false},
 		"a track with risk and branch": {fleetv1.Target{Channel: new("1.34/edge/fix")}, "v1.34", false},
+		"C126: a track with a branch":  {fleetv1.Target{Channel: new("1.33-classic/stable/hotfix-x")}, "v1.33", false},
+		"C126: latest/edge":            {fleetv1.Target{Channel: new("latest/edge")}, "", true},
+		"C120: an older track":         {fleetv1.Target{Channel: new("1.32-classic/stable")}, "v1.32", false},
 		"a track without a name":       {fleetv1.Target{Channel: new("latest/stable")}, "", true},
 		"a risk alone":                 {fleetv1.Target{Channel: new("stable")}, "", true},
 		"a track that names a patch":   {fleetv1.Target{Channel: new("1.33.4/stable")}, "", true},
-		"a nameless track and a version": {
-			fleetv1.Target{Channel: new("latest/stable"), Version: "v1.33.9"}, "v1.33.9", false,
+		"C126: latest/edge and a version": {
+			fleetv1.Target{Channel: new("latest/edge"), Version: "v1.33.9"}, "v1.33.9", false,
 		},
 		"a revision is left alone": {fleetv1.Target{Revision: new("640")}, "", false},
 	}
@@ -238,6 +250,30 @@ func TestResolve(t *testing.T) {
 			}
 			if err != nil && (!strings.Contains(err.Error(), *c.target.Channel) || !strings.Contains(err.Error(), "accepted:")) {
 				t.Errorf("it does not say what and what else: %v", err)
+			}
+		})
+	}
+}
+
+// TestCarriedCountsTheMachinesOfTheOrder: what the target was written on before.
+func TestCarriedCountsTheMachinesOfTheOrder(t *testing.T) {
+	other, newest := map[string]int32{"channel=1.33/edge": 3}, map[string]int32{"v1.33.10": 3}
+	for name, c := range map[string]struct {
+		cp, pool map[string]int32
+		order    fleetv1.Order
+		want     version.Carried
+	}{
+		"by all":                    {already, already, "", version.CarriedByAll},
+		"by the control plane":      {already, other, "", version.CarriedBySome},
+		"by one machine":            {other, map[string]int32{channel: 1, "unknown": 2}, "", version.CarriedBySome},
+		"by none":                   {other, map[string]int32{"unknown": 3}, "", version.CarriedByNone},
+		"by all that the order has": {already, other, fleetv1.OrderControlPlaneOnly, version.CarriedByAll},
+		"by none that it has":       {already, other, fleetv1.OrderWorkersOnly, version.CarriedByNone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wc := at(owner("cp", c.cp, newest), owner("md", c.pool, newest))
+			if got := only(t, wc, target, fleetv1.PolicyUpgrade{Order: c.order}).Carried; got != c.want {
+				t.Errorf("carried by %q, want %q", got, c.want)
 			}
 		})
 	}

@@ -27,6 +27,18 @@ const (
 	SkewTooWide Refusal = "SkewTooWide"
 )
 
+// Carried tells how many of the machines to move had this very target at their last refresh. The zero value: it is not
+// known.
+type Carried string
+
+// How many machines carry the target.
+const (
+	CarriedUnknown Carried = ""
+	CarriedByNone  Carried = "None"
+	CarriedBySome  Carried = "Some"
+	CarriedByAll   Carried = "All"
+)
+
 // Move is a cluster on its way to a target.
 type Move struct {
 	// Target version.
@@ -34,6 +46,8 @@ type Move struct {
 	// Exact: the target is this very version. Otherwise it is a stream, such as a channel, that has at least this
 	// one: a machine that is newer within the minor may have it from there.
 	Exact bool
+	// Carried: where no machine carries the target none can be newer because of it; where all do, all may be.
+	Carried Carried
 	// ControlPlane and Workers are the distinct versions that they run.
 	ControlPlane, Workers []string
 	// KeepControlPlane and KeepWorkers leave one of them where it is.
@@ -100,7 +114,7 @@ func skewed(controlPlane, workers []Version) string {
 }
 
 // ahead finds a version that the target would lower. Of a stream, a newer patch beside older ones is a cluster
-// half-way.
+// half-way, unless no machine has it from there.
 func (m Move) ahead(moved []Version, target Version) (Version, bool) {
 	newer := 0
 	for _, v := range moved {
@@ -109,7 +123,8 @@ func (m Move) ahead(moved []Version, target Version) (Version, bool) {
 		}
 		if v.Compare(target) > 0 {
 			newer++
-			if m.Exact || newer == len(moved) {
+			alone := m.Carried == CarriedByNone || newer == len(moved) && m.Carried != CarriedByAll
+			if m.Exact || alone {
 				return v, true
 			}
 		}

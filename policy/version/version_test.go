@@ -173,6 +173,36 @@ func TestLaw19Moves(t *testing.T) {
 		"a channel, half-way": {
 			move: version.Move{Target: "v1.33.9", ControlPlane: all("v1.33.10"), Workers: all("v1.33.5")},
 		},
+		"a channel that no machine has, and one machine is ahead of": {
+			move: version.Move{
+				Target: "v1.33.9", Carried: version.CarriedByNone, ControlPlane: all("v1.33.10"), Workers: all("v1.33.5"),
+			},
+			want: version.Downgrade,
+		},
+		"a channel that some machines have, half-way": {
+			move: version.Move{
+				Target: "v1.33.9", Carried: version.CarriedBySome, ControlPlane: all("v1.33.10"), Workers: all("v1.33.5"),
+			},
+		},
+		"a channel that some machines have, and all are ahead of": {
+			move: version.Move{
+				Target: "v1.33.9", Carried: version.CarriedBySome, ControlPlane: all("v1.33.10"), Workers: all("v1.33.11"),
+			},
+			want: version.Downgrade,
+		},
+		"a channel that all machines have, and all are ahead of": {
+			move: version.Move{Target: "v1.33.9", Carried: version.CarriedByAll, ControlPlane: all("v1.33.10")},
+		},
+		"a channel that all machines have, and one is a minor ahead of": {
+			move: version.Move{
+				Target: "v1.33.9", Carried: version.CarriedByAll, ControlPlane: all("v1.33.10"), Workers: all("v1.34.0"),
+			},
+			want: version.Downgrade,
+		},
+		"a revision that all machines have and are ahead of": {
+			move: version.Move{Target: "v1.33.9", Exact: true, Carried: version.CarriedByAll, ControlPlane: all("v1.33.10")},
+			want: version.Downgrade,
+		},
 		"a revision that one machine is ahead of": {
 			move: version.Move{Target: "v1.33.9", Exact: true, ControlPlane: all("v1.33.10"), Workers: all("v1.33.5")},
 			want: version.Downgrade,
