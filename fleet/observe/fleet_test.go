@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -144,7 +145,7 @@ func TestFleetIsTheRolloutAsValues(t *testing.T) {
 	}
 	hub := observe.Hub{
 		Rollout:  rollout(),
-		Policy:   &fleetv1.RolloutPolicy{Spec: fleetv1.RolloutPolicySpec{Paused: true}},
+		Policy:   &fleetv1.RolloutPolicy{Spec: fleetv1.RolloutPolicySpec{Paused: true, AnyTime: new(true)}},
 		Members:  map[string]*fleetv1.ManagementCluster{"mgmt-a": member("mgmt-a", nil)},
 		Siblings: map[types.UID]bool{"ro-0": true},
 		Upgrades: []*fleetv1.ClusterUpgrade{
@@ -174,12 +175,19 @@ func TestFleetIsTheRolloutAsValues(t *testing.T) {
 		Waves: []policy.Wave{
 			{Name: "canaries", Canary: true, Planned: 1, MaxConcurrency: 1, StartedAt: now},
 			{Name: "early", Planned: 4, MaxConcurrency: 2, MaxFailures: 1},
+			{Name: "catch-up", CatchUp: true, MaxConcurrency: 2, MaxFailures: 1},
 		},
+		Calendars:   map[string]policy.Calendar{},
+		Unreachable: policy.Unreachable{Grace: 10 * time.Minute, MaxUnknown: -1}, CatchUpFor: 720 * time.Hour,
 		Members: map[string]policy.Member{"mgmt-a": {
 			Active: 3, Reason: fleetv1.ConnectingReason, Message: "it has not been looked at yet",
 		}},
 	}
-	if diff := cmp.Diff(want, observe.Fleet(hub)); diff != "" {
+	got := observe.Fleet(hub)
+	if len(got.Digest) != 20 {
+		t.Errorf("digest %q", got.Digest)
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(want, "Digest")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -45,18 +45,17 @@ func Rollout(ro *fleetv1.Rollout, f policy.Fleet, d policy.Decision, now time.Ti
 	s.Proven = versions(d.Proven)
 	s.Done, s.Active, s.Failed, s.Deferred = 0, 0, 0, 0
 	for i, w := range d.Waves {
-		if i >= len(s.Waves) {
-			break
+		if i < len(f.Waves) {
+			waves(&s, f.Waves[i], w, at)
 		}
-		wave(&s.Waves[i], w, at)
-		s.Done += s.Waves[i].Succeeded
-		s.Active += s.Waves[i].Active
-		s.Failed += s.Waves[i].Failed
-		s.Deferred += s.Waves[i].Deferred
+	}
+	if s.Plan != nil {
+		s.Total = s.Plan.Total + joined(f)
 	}
 	s.Progress = fmt.Sprintf("%d/%d", s.Done, s.Total)
 	s.Waiting, s.Until = waiting(d.Waiting, s.Waiting, at)
 	lists(&s, f)
+	deferred(&s, f, d)
 	s.NextCheckTime = nil
 	if !d.Recheck.IsZero() {
 		s.NextCheckTime = new(metav1.NewTime(d.Recheck))
@@ -68,7 +67,7 @@ func Rollout(ro *fleetv1.Rollout, f policy.Fleet, d policy.Decision, now time.Ti
 	case !ended:
 		s.EndedAt = nil
 	case s.EndedAt == nil:
-		s.EndedAt = &at
+		s.EndedAt, s.ETA = &at, nil
 	}
 	rolloutConditions(&s, d, ro.Generation, at)
 	return s
@@ -80,23 +79,11 @@ func Ended(p fleetv1.RolloutPhase) bool {
 	case fleetv1.RolloutSucceeded, fleetv1.RolloutCompletedWithFailures, fleetv1.RolloutCancelled,
 		fleetv1.RolloutSuperseded:
 		return true
-	case fleetv1.RolloutPlanning, fleetv1.RolloutProgressing, fleetv1.RolloutPaused, fleetv1.RolloutHalted:
+	case fleetv1.RolloutPlanning, fleetv1.RolloutAwaitingApproval, fleetv1.RolloutProgressing, fleetv1.RolloutPaused,
+		fleetv1.RolloutHalted, fleetv1.RolloutCatchingUp:
 		return false
 	}
 	return false
-}
-
-func wave(s *fleetv1.WaveStatus, w policy.WaveState, at metav1.Time) {
-	s.Phase = fleetv1.WavePhase(w.Phase)
-	s.Succeeded, s.Failed, s.Active = int32(w.Succeeded), int32(w.Failed), int32(w.Active)
-	s.Pending, s.Skipped, s.Deferred = int32(w.Pending), int32(w.Skipped), int32(w.Deferred)
-	s.Waiting, _ = waiting(w.Waiting, s.Waiting, at)
-	if s.StartedAt == nil && s.Phase != fleetv1.WaveWaiting {
-		s.StartedAt = &at
-	}
-	if s.CompletedAt == nil && (s.Phase == fleetv1.WaveSucceeded || s.Phase == fleetv1.WaveEmpty) {
-		s.CompletedAt = &at
-	}
 }
 
 // waiting is a wait as a status shows it, with the text of its end.
@@ -152,6 +139,7 @@ func rolloutConditions(s *fleetv1.RolloutStatus, d policy.Decision, generation i
 		meta.SetStatusCondition(&s.Conditions, c)
 	}
 	is(fleetv1.ReadyCondition, d.Phase == policy.PhaseSucceeded)
-	is(fleetv1.ReconcilingCondition, d.Phase == policy.PhaseProgressing || d.Phase == policy.PhasePlanning)
+	is(fleetv1.ReconcilingCondition, d.Phase == policy.PhaseProgressing || d.Phase == policy.PhasePlanning ||
+		d.Phase == policy.PhaseCatchingUp)
 	is(fleetv1.StalledCondition, d.Phase == policy.PhaseHalted || (d.Waiting != nil && d.Waiting.Act))
 }

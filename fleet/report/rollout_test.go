@@ -61,8 +61,20 @@ func newCourse() *course {
 }
 
 func (c *course) decide(n int, f policy.Fleet, d policy.Decision) fleetv1.RolloutStatus {
+	if f.Waves == nil {
+		f.Waves = planned()
+	}
 	c.ro.Status = report.Rollout(c.ro, f, d, minute(n))
 	return c.ro.Status
+}
+
+// planned are the waves of the plan, and catch-up.
+func planned() []policy.Wave {
+	return []policy.Wave{
+		{Name: "canaries", Canary: true, Planned: 1, MaxConcurrency: 1},
+		{Name: "early", Planned: 3, MaxConcurrency: 2, MaxFailures: 1},
+		{Name: "catch-up", CatchUp: true, MaxConcurrency: 2, MaxFailures: 1},
+	}
 }
 
 // progressing is a decision in the middle of the second wave.

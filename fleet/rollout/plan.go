@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,12 +24,9 @@ import (
 
 // Labels of a ClusterUpgrade.
 const (
-	RolloutLabel = "fleet.windlass.dev/rollout"
-	WaveLabel    = "fleet.windlass.dev/wave"
+	RolloutLabel = observe.RolloutLabel
+	WaveLabel    = observe.WaveLabel
 )
-
-// noWave stands where a cluster that the target does not suit has no wave.
-const noWave = "none"
 
 // ReasonInventoryIncomplete means that a member has more clusters than are recorded, or has never been looked at.
 const ReasonInventoryIncomplete = "InventoryIncomplete"
@@ -58,7 +56,7 @@ func (r *Reconciler) plan(ctx context.Context, h *observe.Hub, inv observe.Inven
 	if err != nil {
 		return false, err
 	}
-	made, err := r.fit(ctx, h, upgrades(h, inv, p))
+	made, err := r.fit(ctx, h, observe.Committed(*h, inv, p, r.Clock.Now()))
 	if err != nil || made {
 		return false, err
 	}
@@ -91,70 +89,21 @@ func incomplete(inv observe.Inventory) string {
 	return "waiting for the clusters of " + strings.Join(missing[:min(len(missing), shown)], ", ")
 }
 
-// upgrades are the ClusterUpgrades of a plan: those to do, and those that the target does not suit.
-func upgrades(h *observe.Hub, inv observe.Inventory, p policy.Plan) map[string]*fleetv1.ClusterUpgrade {
-	byID := map[string]*fleetv1.WorkloadCluster{}
-	for _, wc := range inv.Clusters {
-		byID[wc.Name] = wc
-	}
+// fit makes the ClusterUpgrades of the Rollout those that are wanted. It reports whether it wrote anything: the plan is
+// committed only when a later look finds all of them.
+func (r *Reconciler) fit(ctx context.Context, h *observe.Hub, wanted observe.Hub) (bool, error) {
 	want := map[string]*fleetv1.ClusterUpgrade{}
-	last := int32(0)
-	for _, w := range p.Waves {
-		for _, placed := range w.Clusters {
-			cu := upgrade(h, byID[placed.ID], w.Name)
-			cu.Spec.Canary, cu.Spec.Position = w.Canary, int32(placed.Position)
-			last = max(last, cu.Spec.Position)
+	for _, cu := range wanted.Upgrades {
+		if cu.Spec.Rollout.UID == h.Rollout.UID {
 			want[cu.Name] = cu
 		}
 	}
-	for _, refused := range p.Ineligible {
-		cu := upgrade(h, byID[refused.ID], noWave)
-		last++
-		cu.Spec.Position = last
-		cu.Spec.Ineligible = &fleetv1.Ineligible{Reason: refused.Reason, Message: fleetv1.Bound(refused.Message)}
-		want[cu.Name] = cu
-	}
-	return want
-}
-
-func upgrade(h *observe.Hub, wc *fleetv1.WorkloadCluster, wave string) *fleetv1.ClusterUpgrade {
-	ro, settings := h.Rollout, h.Policy.Spec.Upgrade.Settings()
-	cu := &fleetv1.ClusterUpgrade{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: ro.Namespace, Name: ro.Name + "-" + wc.Name[strings.LastIndex(wc.Name, "-")+1:],
-			Labels: map[string]string{
-				RolloutLabel: ro.Name, WaveLabel: wave, PolicyLabel: ro.Spec.Policy.Name,
-			},
-			Annotations: map[string]string{"argocd.argoproj.io/sync-options": "Prune=false"},
-		},
-		Spec: fleetv1.ClusterUpgradeSpec{
-			Rollout:           fleetv1.LocalRef{Name: ro.Name, UID: ro.UID},
-			WorkloadCluster:   fleetv1.LocalRef{Name: wc.Name, UID: wc.UID},
-			ManagementCluster: wc.Spec.ManagementCluster, Cluster: wc.Spec.Cluster,
-			Wave: wave, Upgrade: settings, Intent: fleetv1.IntentWait,
-		},
-	}
-	for i, o := range observe.OwnersOf(wc, policy.Order(settings.Order)) {
-		role := fleetv1.RoleWorkers
-		if i == 0 && settings.Order != fleetv1.OrderWorkersOnly {
-			role = fleetv1.RoleControlPlane
-		}
-		cu.Spec.Owners = append(cu.Spec.Owners, fleetv1.UpgradeOwner{
-			Kind: o.Kind, Name: o.Name, Role: role, Target: observe.Text(ro.Spec.Target), Version: ro.Spec.Target.Version,
-		})
-	}
-	return cu
-}
-
-// fit makes the ClusterUpgrades of the Rollout those that are wanted. It reports whether it wrote anything: the plan is
-// committed only when a later look finds all of them.
-func (r *Reconciler) fit(ctx context.Context, h *observe.Hub, want map[string]*fleetv1.ClusterUpgrade) (bool, error) {
 	wrote := false
 	for _, cu := range h.Upgrades {
 		if cu.Spec.Rollout.UID != h.Rollout.UID {
 			continue
 		}
-		if w := want[cu.Name]; w != nil && equality.Semantic.DeepEqual(w.Spec, cu.Spec) {
+		if w := want[cu.Name]; w != nil && same(w, cu) {
 			delete(want, cu.Name)
 			continue
 		}
@@ -164,11 +113,42 @@ func (r *Reconciler) fit(ctx context.Context, h *observe.Hub, want map[string]*f
 		}
 		delete(want, cu.Name) // made again when it is gone
 	}
+	if len(want) == 0 {
+		return wrote, nil
+	}
+	observe.Foresee(wanted, r.Clock.Now())
 	for _, cu := range want {
-		wrote = true
 		if err := r.Hub.Create(ctx, cu); client.IgnoreAlreadyExists(err) != nil {
-			return wrote, fmt.Errorf("making ClusterUpgrade %s: %w", cu.Name, err)
+			return true, fmt.Errorf("making ClusterUpgrade %s: %w", cu.Name, err)
 		}
 	}
-	return wrote, nil
+	return true, nil
+}
+
+// same: a ClusterUpgrade is as it is wanted. When it will probably be upgraded is no part of the plan.
+func same(want, is *fleetv1.ClusterUpgrade) bool {
+	spec := is.Spec
+	spec.Predicted = want.Spec.Predicted
+	return equality.Semantic.DeepEqual(want.Spec, spec)
+}
+
+// join makes the ClusterUpgrades of clusters that were selected after the plan was committed.
+func (r *Reconciler) join(ctx context.Context, h observe.Hub, inv observe.Inventory) error {
+	late, err := observe.LateJoiners(h, inv, r.Clock.Now())
+	if err != nil {
+		return fmt.Errorf("looking for late clusters: %w", err)
+	}
+	for _, cu := range late {
+		if err := r.MayWrite(); err != nil {
+			return fmt.Errorf("making ClusterUpgrades: %w", err)
+		}
+		err := r.Hub.Create(ctx, cu)
+		if apierrors.IsAlreadyExists(err) {
+			return nil // made before; the cache has not seen it
+		}
+		if err != nil {
+			return fmt.Errorf("making ClusterUpgrade %s: %w", cu.Name, err)
+		}
+	}
+	return nil
 }

@@ -24,7 +24,7 @@ import (
 )
 
 // PolicyLabel names the RolloutPolicy of a Rollout.
-const PolicyLabel = "fleet.windlass.dev/policy"
+const PolicyLabel = observe.PolicyLabel
 
 // finalizer keeps a Rollout until what it has in flight is withdrawn: deleting is cancelling.
 const finalizer = "fleet.windlass.dev/rollout"
@@ -32,6 +32,7 @@ const finalizer = "fleet.windlass.dev/rollout"
 // +kubebuilder:rbac:groups=fleet.windlass.dev,resources=rolloutpolicies,verbs=get;list;watch
 // +kubebuilder:rbac:groups=fleet.windlass.dev,resources=rolloutpolicies/status,verbs=patch
 // +kubebuilder:rbac:groups=fleet.windlass.dev,resources=rollouts,verbs=get;list;watch;create
+// +kubebuilder:rbac:groups=fleet.windlass.dev,resources=maintenancecalendars,verbs=get;list;watch
 
 // PolicyReconciler makes a Rollout whenever a policy's target changes, and says on the policy what became of it.
 type PolicyReconciler struct {
@@ -39,6 +40,8 @@ type PolicyReconciler struct {
 	Hub   client.Client
 	Live  client.Reader
 	Clock clock.PassiveClock
+
+	compiled observe.Calendars
 }
 
 // Reconcile compares the policy's target with that of its newest Rollout.
@@ -71,7 +74,24 @@ func (r *PolicyReconciler) Reconcile(ctx context.Context, req reconcile.Request)
 			return reconcile.Result{}, err
 		}
 	}
-	return reconcile.Result{}, r.report(ctx, p, newest, nil)
+	no, err := r.calendars(ctx, p)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{}, r.report(ctx, p, newest, no)
+}
+
+// calendars says which calendar of the policy does not resolve; nil: all do. Such a policy plans, and starts nothing
+// (law 9).
+func (r *PolicyReconciler) calendars(ctx context.Context, p *fleetv1.RolloutPolicy) (*refusal, error) {
+	list, err := calendarsIn(ctx, r.Hub, p.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	if reason, message := r.compiled.WrongCalendar(&p.Spec, p.Namespace, list); reason != "" {
+		return &refusal{reason, message}, nil
+	}
+	return nil, nil //nolint:nilnil // none is wrong, which is no error
 }
 
 // refusal is why a policy is not acted on.
@@ -192,6 +212,9 @@ func effective(s *fleetv1.RolloutPolicyStatus, ro *fleetv1.Rollout) {
 	}
 	s.Selected = ro.Status.Plan.Total + ro.Status.Plan.AtTarget + ro.Status.Plan.Ineligible
 	for _, w := range ro.Status.Waves {
+		if w.Name == fleetv1.WaveCatchUp {
+			continue
+		}
 		if w.Canary {
 			s.Canaries = w.Planned
 		}

@@ -7,12 +7,15 @@ package rollout
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -32,11 +35,16 @@ const (
 	behind = time.Second
 	// letGo is how long the deletion of a Rollout waits for withdrawals (law 20).
 	letGo = 20 * time.Second
+	// longest is when to look again at the latest while an instant is waited for: timers stand still while a machine
+	// sleeps, and do not know when its clock is set.
+	longest = 5 * time.Minute
 )
 
 // +kubebuilder:rbac:groups=fleet.windlass.dev,resources=rollouts,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups=fleet.windlass.dev,resources=rollouts/status,verbs=patch
 // +kubebuilder:rbac:groups=fleet.windlass.dev,resources=clusterupgrades,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=fleet.windlass.dev,resources=maintenancecalendars;freezes;approvals,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconciler decides Rollouts, one at a time: limits that rollouts share are then counted once.
 type Reconciler struct {
@@ -48,8 +56,17 @@ type Reconciler struct {
 	MayWrite func() error
 	// Pace of status writes.
 	Pace *pace.Pace[types.UID]
+	// HubNamespace is the hub's own: Freezes in it cover every namespace. Empty: there is none.
+	HubNamespace string
+	// AuthorsVerified tells whether the API server vouched for the author of an Approval; nil: it did for none.
+	AuthorsVerified func(*fleetv1.Approval) bool
+	// Events tells people what no status keeps; nil: it tells nobody.
+	Events events.EventRecorder
 
-	fresh freshness
+	fresh    freshness
+	compiled observe.Calendars
+	told     told
+	foreseen foreseen
 }
 
 // Reconcile plans a Rollout that has no plan, else decides on it.
@@ -65,13 +82,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if !current {
 		return reconcile.Result{RequeueAfter: behind}, nil
 	}
-	if ro.Status.Plan == nil && h.Policy != nil && !h.Superseded && ro.DeletionTimestamp.IsZero() {
+	if ro = h.Rollout; ro.Status.Plan == nil && h.Policy != nil && !h.Superseded && ro.DeletionTimestamp.IsZero() {
 		committed, err := r.plan(ctx, &h, inv)
 		if err != nil || committed {
 			return reconcile.Result{}, err // the event of what was written goes on
 		}
 	}
-	return r.decide(ctx, h)
+	result, err := r.decide(ctx, h)
+	return result, errors.Join(err, r.join(ctx, h, inv))
 }
 
 // read reads a Rollout. One without a plan is read past the cache: were its plan committed already, by this process or by
@@ -89,6 +107,12 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*fleet
 func (r *Reconciler) decide(ctx context.Context, h observe.Hub) (reconcile.Result, error) {
 	ro, now, f := h.Rollout, r.Clock.Now(), observe.Fleet(h)
 	d := policy.Decide(f, now)
+	before, status := *ro.Status.DeepCopy(), r.status(h, f, d, now)
+	if report.Closes(before, status) {
+		if err := r.write(ctx, ro, status); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
 	err := r.drive(ctx, h, d)
 	if apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: behind}, nil // decided on an object that has changed since
@@ -96,20 +120,51 @@ func (r *Reconciler) decide(ctx context.Context, h observe.Hub) (reconcile.Resul
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	status := report.Rollout(ro, f, d, now)
 	if wait := r.Pace.Wait(ro.UID); wait > 0 && status.Phase == ro.Status.Phase && status.Wave == ro.Status.Wave {
 		return reconcile.Result{RequeueAfter: wait}, nil // details can wait a moment; intents did not
 	}
 	if err := r.write(ctx, ro, status); err != nil {
 		return reconcile.Result{}, err
 	}
+	r.tell(ro, before, f, d)
 	if !ro.DeletionTimestamp.IsZero() {
 		return r.release(ctx, ro, h, now)
 	}
-	if d.Recheck.IsZero() {
-		return reconcile.Result{}, nil
+	again, err := r.foresee(ctx, h, f, now)
+	return reconcile.Result{RequeueAfter: soonest(untilRecheck(d, now), again)}, err
+}
+
+// status is what a decision comes to.
+func (r *Reconciler) status(h observe.Hub, f policy.Fleet, d policy.Decision, now time.Time) fleetv1.RolloutStatus {
+	s := report.Rollout(h.Rollout, f, d, now)
+	digest, covered := observe.Terms(h, f)
+	s.Digest, s.Settings = digest, ""
+	if digest == "" {
+		return s
 	}
-	return reconcile.Result{RequeueAfter: max(d.Recheck.Sub(now), time.Millisecond)}, nil
+	if text := covered.Text(); len(text) <= fleetv1.MaxSettings {
+		s.Settings = text // without it the next digest covers what is then
+	}
+	if s.EndedAt == nil {
+		s.ETA = observe.ETA(h)
+	}
+	return s
+}
+
+// untilRecheck is how long a decision stands; 0: until something changes.
+func untilRecheck(d policy.Decision, now time.Time) time.Duration {
+	if d.Recheck.IsZero() {
+		return 0
+	}
+	return min(max(d.Recheck.Sub(now), time.Millisecond), longest)
+}
+
+// soonest of two waits, of which 0 is none.
+func soonest(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return a + b
+	}
+	return min(a, b)
 }
 
 // drive writes the intents that change. A start is on the hub before anything is written to a member (law 4); what was
@@ -129,7 +184,10 @@ func (r *Reconciler) drive(ctx context.Context, h observe.Hub, d policy.Decision
 		}
 		cu := byName[change.ID].DeepCopy()
 		base := cu.DeepCopy()
-		cu.Spec.Intent = fleetv1.Intent(change.Intent)
+		cu.Spec.Intent, cu.Spec.NotAfter = fleetv1.Intent(change.Intent), bound(change.NotAfter)
+		if equality.Semantic.DeepEqual(cu.Spec, base.Spec) {
+			continue // in whole seconds it is the same
+		}
 		patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
 		if err := r.Hub.Patch(ctx, cu, patch); err != nil {
 			return fmt.Errorf("writing the intent of ClusterUpgrade %s: %w", cu.Name, err)
@@ -139,7 +197,15 @@ func (r *Reconciler) drive(ctx context.Context, h observe.Hub, d policy.Decision
 	return nil
 }
 
-// write reports, where there is anything new to say.
+// bound is the end of a permission as a spec holds it: in whole seconds, and not later. nil: there is none.
+func bound(notAfter time.Time) *metav1.Time {
+	if notAfter.IsZero() {
+		return nil
+	}
+	return new(metav1.NewTime(notAfter.Truncate(time.Second)))
+}
+
+// write reports, where there is anything new to say. What was written is remembered, so that the next decision sees it.
 func (r *Reconciler) write(ctx context.Context, ro *fleetv1.Rollout, s fleetv1.RolloutStatus) error {
 	if equality.Semantic.DeepEqual(ro.Status, s) {
 		return nil
@@ -149,6 +215,7 @@ func (r *Reconciler) write(ctx context.Context, ro *fleetv1.Rollout, s fleetv1.R
 	if err := r.Hub.Status().Patch(ctx, ro, client.MergeFrom(base)); err != nil {
 		return fmt.Errorf("writing the status of Rollout %s: %w", ro.Name, err)
 	}
+	r.fresh.note(ro.Namespace, ro.UID, ro.ResourceVersion)
 	r.Pace.Wrote(ro.UID)
 	return nil
 }
@@ -177,82 +244,4 @@ func (r *Reconciler) release(ctx context.Context, ro *fleetv1.Rollout, h observe
 		return reconcile.Result{}, nil
 	}
 	return reconcile.Result{}, client.IgnoreNotFound(r.Hub.Patch(ctx, ro, client.MergeFrom(base)))
-}
-
-// gather reads the hub. It is not current while the cache has not seen our own last write; a new leader reads the
-// ClusterUpgrades past the cache once (law 4).
-func (r *Reconciler) gather(ctx context.Context, ro *fleetv1.Rollout) (h observe.Hub, inv observe.Inventory, current bool, err error) {
-	h = observe.Hub{Rollout: ro, Members: map[string]*fleetv1.ManagementCluster{}, Siblings: map[types.UID]bool{}}
-	reader := client.Reader(r.Hub)
-	primed := r.fresh.isPrimed(ro.Namespace)
-	if !primed {
-		reader = r.Live
-	}
-	here := client.InNamespace(ro.Namespace)
-	var upgrades fleetv1.ClusterUpgradeList
-	if err := reader.List(ctx, &upgrades, here); err != nil {
-		return h, inv, false, fmt.Errorf("listing ClusterUpgrades: %w", err)
-	}
-	seen := map[types.UID]string{}
-	for i := range upgrades.Items {
-		h.Upgrades = append(h.Upgrades, &upgrades.Items[i])
-		seen[upgrades.Items[i].UID] = upgrades.Items[i].ResourceVersion
-	}
-	if !primed {
-		r.fresh.prime(ro.Namespace, seen)
-	} else if current, err = r.fresh.fresh(ro.Namespace, seen); err != nil || !current {
-		return h, inv, false, err
-	}
-	if err := r.siblings(ctx, &h); err != nil {
-		return h, inv, false, err
-	}
-	inv, err = r.inventory(ctx, ro.Namespace)
-	h.Members = inv.Members
-	return h, inv, true, err
-}
-
-// siblings finds the policy and the other Rollouts of it.
-func (r *Reconciler) siblings(ctx context.Context, h *observe.Hub) error {
-	ro := h.Rollout
-	p := &fleetv1.RolloutPolicy{}
-	err := r.Hub.Get(ctx, types.NamespacedName{Namespace: ro.Namespace, Name: ro.Spec.Policy.Name}, p)
-	switch {
-	case client.IgnoreNotFound(err) != nil:
-		return err
-	case err == nil && p.UID == ro.Spec.Policy.UID && p.DeletionTimestamp.IsZero():
-		h.Policy = p
-	}
-	var rollouts fleetv1.RolloutList
-	err = r.Hub.List(ctx, &rollouts, client.InNamespace(ro.Namespace), client.MatchingLabels{PolicyLabel: ro.Spec.Policy.Name})
-	if err != nil {
-		return fmt.Errorf("listing Rollouts: %w", err)
-	}
-	for i := range rollouts.Items {
-		other := &rollouts.Items[i]
-		if other.UID == ro.UID || other.Spec.Policy.UID != ro.Spec.Policy.UID {
-			continue
-		}
-		h.Siblings[other.UID] = true
-		h.Superseded = h.Superseded || other.Spec.Number > ro.Spec.Number
-	}
-	return nil
-}
-
-func (r *Reconciler) inventory(ctx context.Context, namespace string) (observe.Inventory, error) {
-	inv := observe.Inventory{Members: map[string]*fleetv1.ManagementCluster{}}
-	var members fleetv1.ManagementClusterList
-	if err := r.Hub.List(ctx, &members, client.InNamespace(namespace)); err != nil {
-		return inv, fmt.Errorf("listing ManagementClusters: %w", err)
-	}
-	for i := range members.Items {
-		inv.Members[members.Items[i].Name] = &members.Items[i]
-	}
-	var clusters fleetv1.WorkloadClusterList
-	if err := r.Hub.List(ctx, &clusters, client.InNamespace(namespace)); err != nil {
-		return inv, fmt.Errorf("listing WorkloadClusters: %w", err)
-	}
-	for i := range clusters.Items {
-		inv.Clusters = append(inv.Clusters, &clusters.Items[i])
-	}
-	return inv, nil
 }

@@ -94,8 +94,14 @@ func TestAClusterUpgradeSaysWhatIsToBeDone(t *testing.T) {
 			},
 		},
 	}
-	if diff := cmp.Diff(want, got.Spec, cmpopts.IgnoreFields(want, "Upgrade")); diff != "" {
+	if diff := cmp.Diff(want, got.Spec, cmpopts.IgnoreFields(want, "Upgrade", "Predicted")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	// One cluster of six machines, 30 minutes each, goes before it.
+	p := got.Spec.Predicted
+	if p == nil || p.StartAt.Sub(h.clock.Now()).Round(time.Minute) != 3*time.Hour ||
+		p.EndAt.Sub(p.StartAt.Time).Round(time.Minute) != 3*time.Hour {
+		t.Errorf("predicted: %+v", p)
 	}
 	if got.Spec.Upgrade.Machine.MaxAttempts == 0 || got.Spec.Upgrade.Machine.Timeout.Duration == 0 {
 		t.Errorf("defaults are not filled in: %+v", got.Spec.Upgrade)
@@ -141,7 +147,8 @@ func uids(upgrades []fleetv1.ClusterUpgrade) map[string]types.UID {
 	return all
 }
 
-// TestBeforeTheCommitTheSetFollowsTheInventory, and after it never (law 15).
+// TestBeforeTheCommitTheSetFollowsTheInventory, and after it never: who leaves keeps its place, and who comes late goes to
+// catch-up (law 15).
 func TestBeforeTheCommitTheSetFollowsTheInventory(t *testing.T) {
 	h, name := fleet(t)
 	if _, err := h.look(name); err != nil {
@@ -158,8 +165,13 @@ func TestBeforeTheCommitTheSetFollowsTheInventory(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.settle(name)
-	if made := slices.Sorted(maps.Keys(uids(h.upgrades()))); !slices.Equal(made, []string{name + "-a", name + "-b"}) {
-		t.Errorf("after: %v", made)
+	after := map[string]string{}
+	for _, cu := range h.upgrades() {
+		after[cu.Name] = cu.Spec.Wave
+	}
+	want := map[string]string{name + "-a": "rest", name + "-b": "rest", name + "-d": "catch-up"}
+	if diff := cmp.Diff(want, after); diff != "" {
+		t.Errorf("waves after (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(committed, h.plan(name)); diff != "" {
 		t.Errorf("the plan (-committed +later):\n%s", diff)

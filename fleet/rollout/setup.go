@@ -5,13 +5,20 @@ package rollout
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -22,9 +29,11 @@ import (
 
 // Setup adds the controller of policies to the hub's manager.
 func (r *PolicyReconciler) Setup(mgr ctrl.Manager) error {
+	edited := builder.WithPredicates(predicate.GenerationChangedPredicate{})
 	return ctrl.NewControllerManagedBy(mgr).Named("rolloutpolicy").
-		For(&fleetv1.RolloutPolicy{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&fleetv1.RolloutPolicy{}, edited).
 		Watches(&fleetv1.Rollout{}, handler.EnqueueRequestsFromMapFunc(policyOf)).
+		Watches(&fleetv1.MaintenanceCalendar{}, handler.EnqueueRequestsFromMapFunc(r.naming), edited).
 		WithOptions(options(4)).
 		Complete(r)
 }
@@ -32,11 +41,16 @@ func (r *PolicyReconciler) Setup(mgr ctrl.Manager) error {
 // Setup adds the controller of rollouts to the hub's manager. It has one worker: rollouts share limits.
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	open := handler.EnqueueRequestsFromMapFunc(r.open)
+	edited := builder.WithPredicates(predicate.GenerationChangedPredicate{})
 	return ctrl.NewControllerManagedBy(mgr).Named("rollout").
 		For(&fleetv1.Rollout{}).
 		Watches(&fleetv1.RolloutPolicy{}, open).
 		Watches(&fleetv1.ManagementCluster{}, open).
+		Watches(&fleetv1.MaintenanceCalendar{}, open, edited).
+		Watches(&fleetv1.Freeze{}, handler.EnqueueRequestsFromMapFunc(r.frozen), edited).
+		Watches(&fleetv1.Approval{}, handler.EnqueueRequestsFromMapFunc(r.approved)).
 		Watches(&fleetv1.WorkloadCluster{}, handler.EnqueueRequestsFromMapFunc(r.planning)).
+		Watches(&fleetv1.WorkloadCluster{}, handler.EnqueueRequestsFromMapFunc(r.current), builder.WithPredicates(matters())).
 		Watches(&fleetv1.ClusterUpgrade{}, handler.EnqueueRequestsFromMapFunc(r.sharing)).
 		WithOptions(options(1)).
 		Complete(r)
@@ -58,9 +72,101 @@ func policyOf(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{request(ro.Namespace, ro.Spec.Policy.Name)}
 }
 
+// naming wakes the policies that name a calendar.
+func (r *PolicyReconciler) naming(ctx context.Context, o client.Object) []reconcile.Request {
+	var list fleetv1.RolloutPolicyList
+	if err := r.Hub.List(ctx, &list, client.InNamespace(o.GetNamespace())); err != nil {
+		return nil // a cached read fails only when the hub is going down
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		if slices.Contains(list.Items[i].Spec.Calendars, o.GetName()) {
+			requests = append(requests, request(o.GetNamespace(), list.Items[i].Name))
+		}
+	}
+	return requests
+}
+
 // open wakes the rollouts of a namespace that have not ended.
 func (r *Reconciler) open(ctx context.Context, o client.Object) []reconcile.Request {
 	return r.rollouts(ctx, o.GetNamespace(), func(ro *fleetv1.Rollout) bool { return !report.Ended(ro.Status.Phase) })
+}
+
+// frozen wakes those that a Freeze may stop: in the hub's own namespace it is for every namespace.
+func (r *Reconciler) frozen(ctx context.Context, o client.Object) []reconcile.Request {
+	if o.GetNamespace() != r.HubNamespace {
+		return r.open(ctx, o)
+	}
+	return r.rollouts(ctx, "", func(ro *fleetv1.Rollout) bool { return !report.Ended(ro.Status.Phase) })
+}
+
+// approved wakes the rollout that an Approval names.
+func (r *Reconciler) approved(_ context.Context, o client.Object) []reconcile.Request {
+	a, ok := o.(*fleetv1.Approval)
+	if !ok || a.Spec.Rollout == "" {
+		return nil
+	}
+	return []reconcile.Request{request(a.Namespace, a.Spec.Rollout)}
+}
+
+// current wakes those that have not ended, and those that a late cluster may join: the newest of each policy, unless it
+// was stopped.
+func (r *Reconciler) current(ctx context.Context, o client.Object) []reconcile.Request {
+	var newest map[types.UID]int64
+	return r.rollouts(ctx, o.GetNamespace(), func(ro *fleetv1.Rollout) bool {
+		switch ro.Status.Phase {
+		case fleetv1.RolloutCancelled, fleetv1.RolloutSuperseded:
+			return false
+		case fleetv1.RolloutSucceeded, fleetv1.RolloutCompletedWithFailures:
+			if newest == nil {
+				newest = r.newest(ctx, o.GetNamespace())
+			}
+			return ro.Spec.Number == newest[ro.Spec.Policy.UID]
+		case fleetv1.RolloutPlanning, fleetv1.RolloutAwaitingApproval, fleetv1.RolloutProgressing, fleetv1.RolloutPaused,
+			fleetv1.RolloutHalted, fleetv1.RolloutCatchingUp:
+		}
+		return true
+	})
+}
+
+// newest is the number of each policy's newest Rollout.
+func (r *Reconciler) newest(ctx context.Context, namespace string) map[types.UID]int64 {
+	numbers := map[types.UID]int64{}
+	var list fleetv1.RolloutList
+	if err := r.Hub.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+		return numbers // a cached read fails only when the hub is going down
+	}
+	for i := range list.Items {
+		s := &list.Items[i].Spec
+		numbers[s.Policy.UID] = max(numbers[s.Policy.UID], s.Number)
+	}
+	return numbers
+}
+
+// matters takes the changes of a WorkloadCluster that a committed rollout decides on: who it is, how it fares, what is
+// left to do. Most changes are of instants and probes.
+func matters() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, is := e.ObjectOld.(*fleetv1.WorkloadCluster)
+		after, too := e.ObjectNew.(*fleetv1.WorkloadCluster)
+		if !is || !too {
+			return true
+		}
+		a, b := &before.Status, &after.Status
+		return !maps.Equal(before.Labels, after.Labels) || a.TimeZone != b.TimeZone || a.Unsupported != b.Unsupported ||
+			(a.ObservedTime == nil) != (b.ObservedTime == nil) ||
+			healthOf(before) != healthOf(after) ||
+			!equality.Semantic.DeepEqual(a.ControlPlane, b.ControlPlane) ||
+			!equality.Semantic.DeepEqual(a.Pools, b.Pools) ||
+			!equality.Semantic.DeepEqual(a.Durations, b.Durations)
+	}}
+}
+
+func healthOf(wc *fleetv1.WorkloadCluster) metav1.ConditionStatus {
+	if c := meta.FindStatusCondition(wc.Status.Conditions, fleetv1.HealthyCondition); c != nil {
+		return c.Status
+	}
+	return metav1.ConditionUnknown
 }
 
 // planning wakes those whose plan depends on the inventory.
@@ -85,7 +191,7 @@ func (r *Reconciler) rollouts(ctx context.Context, namespace string, take func(*
 	var requests []reconcile.Request
 	for i := range list.Items {
 		if take(&list.Items[i]) {
-			requests = append(requests, request(namespace, list.Items[i].Name))
+			requests = append(requests, request(list.Items[i].Namespace, list.Items[i].Name))
 		}
 	}
 	return requests
