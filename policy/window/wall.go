@@ -16,7 +16,8 @@ const daySeconds = 24 * 60 * 60
 // farthestOffset is more than any zone's distance from UTC, in seconds.
 const farthestOffset = 26 * 60 * 60
 
-// period is a stretch of time [start, end), in seconds since 1970, in which a zone keeps one offset from UTC.
+// period is a stretch of time [start, end), in seconds since 1970, in which a zone keeps one offset from UTC. The next
+// period may have the same.
 type period struct{ start, end, offset int64 }
 
 // periodAt finds the period around an instant.
@@ -30,6 +31,11 @@ func periodAt(location *time.Location, at int64) period {
 	}
 	if !end.IsZero() {
 		p.end = end.Unix()
+	}
+	if p.end <= at {
+		// Past the table of a zone ZoneBounds takes every year for one of 365 days: on the last day of a longer one it
+		// gives that day's beginning as the end.
+		p.end = (floorDiv(at, daySeconds) + 1) * daySeconds
 	}
 	return p
 }
