@@ -61,7 +61,11 @@ func ZoneData() string {
 		sources = append([]string{set}, places...)
 	}
 	for _, source := range sources {
-		if _, err := os.Stat(filepath.Join(source, "Europe", "Berlin")); err != nil {
+		probe := filepath.Join(source, "Europe", "Berlin")
+		if filepath.Ext(source) == ".zip" {
+			probe = source
+		}
+		if _, err := os.Stat(probe); err != nil {
 			continue
 		}
 		if version := zoneVersion(source); version != "" {
