@@ -89,7 +89,7 @@ type MaintenanceCalendarSpec struct {
 // +kubebuilder:validation:MaxLength=100
 // +kubebuilder:validation:XValidation:rule=`!self.startsWith('@')`,message="schedule: macros are not taken; accepted: 0 0 * * 0 for @weekly"
 // +kubebuilder:validation:XValidation:rule=`!self.contains('TZ=')`,message="schedule: the time zone stands in spec.timeZone; accepted: 0 2 * * 6"
-// +kubebuilder:validation:XValidation:rule=`self.startsWith('@') || self.contains('TZ=') || self.matches('^[^ ]+( +[^ ]+){4}$')`,message="schedule: must have five fields: minute, hour, day of the month, month, day of the week; accepted: 0 2 * * 6"
+// +kubebuilder:validation:XValidation:rule=`self.startsWith('@') || self.contains('TZ=') || self.matches('^[^ ]+( +[^ ]+){4}$')`,message="schedule: must have five fields: minute, hour, day, month and weekday; accepted: 0 2 * * 6"
 // +kubebuilder:validation:XValidation:rule=`self.contains('TZ=') || !self.matches('^[^ ]+( +[^ ]+){4}$') || self.matches('^(([0-5]?[0-9]-[0-5]?[0-9]|[*])(/0?[1-9]|/[1-5][0-9])?|[0-5]?[0-9])(,(([0-5]?[0-9]-[0-5]?[0-9]|[*])(/0?[1-9]|/[1-5][0-9])?|[0-5]?[0-9]))* +[^ ]+ +[^ ]+ +[^ ]+ +[^ ]+$')`,message="schedule: minute takes 0 to 59; accepted: 0, 0,30, */15"
 // +kubebuilder:validation:XValidation:rule=`self.contains('TZ=') || !self.matches('^[^ ]+( +[^ ]+){4}$') || self.matches('^[^ ]+ +((([01]?[0-9]|2[0-3])-([01]?[0-9]|2[0-3])|[*])(/0?[1-9]|/[1-5][0-9])?|([01]?[0-9]|2[0-3]))(,((([01]?[0-9]|2[0-3])-([01]?[0-9]|2[0-3])|[*])(/0?[1-9]|/[1-5][0-9])?|([01]?[0-9]|2[0-3])))* +[^ ]+ +[^ ]+ +[^ ]+$')`,message="schedule: hour takes 0 to 23; accepted: 2, 22,23, 0-5"
 // +kubebuilder:validation:XValidation:rule=`self.contains('TZ=') || !self.matches('^[^ ]+( +[^ ]+){4}$') || self.matches('^[^ ]+ +[^ ]+ +(((0?[1-9]|[12][0-9]|3[01])-(0?[1-9]|[12][0-9]|3[01])|[*])(/0?[1-9]|/[1-5][0-9])?|(0?[1-9]|[12][0-9]|3[01]))(,(((0?[1-9]|[12][0-9]|3[01])-(0?[1-9]|[12][0-9]|3[01])|[*])(/0?[1-9]|/[1-5][0-9])?|(0?[1-9]|[12][0-9]|3[01])))* +[^ ]+ +[^ ]+$')`,message="schedule: day of the month takes 1 to 31, and no L or W; accepted: *, 1, 1-7, or rrule: RRULE:FREQ=MONTHLY;BYMONTHDAY=-1;BYHOUR=2 for the last day"
@@ -111,7 +111,7 @@ type RRule string
 // +kubebuilder:validation:XValidation:rule=`has(self.schedule) != has(self.rrule)`,message="windows[]: exactly one of schedule and rrule is needed; accepted: {schedule: 0 2 * * 6, duration: 4h}"
 // +kubebuilder:validation:XValidation:rule=`has(self.duration)`,message="windows[].duration: must say how long it is open; accepted: 4h",fieldPath=".duration",reason=FieldValueRequired
 type CalendarWindow struct {
-	// schedule of the starts, in the calendar's time zone: minute, hour, day of the month, month, day of the week.
+	// schedule of the starts, in the calendar's time zone: minute, hour, day, month and weekday.
 	// +optional
 	Schedule *Schedule `json:"schedule,omitempty"`
 	// rrule of the starts, in the calendar's time zone, for what a schedule cannot say.

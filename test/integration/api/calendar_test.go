@@ -56,7 +56,7 @@ var _ = DescribeTable("a MaintenanceCalendar is refused with the field and an ac
 	Entry("C012: a macro", window1("@weekly", "2h"), "spec.windows[0].schedule",
 		"macros are not taken; accepted: 0 0 * * 0 for @weekly"),
 	Entry("C012: six fields", window1("0 0 2 * * 0", "2h"), "spec.windows[0].schedule",
-		"must have five fields: minute, hour, day of the month, month, day of the week; accepted: 0 2 * * 6"),
+		"must have five fields: minute, hour, day, month and weekday; accepted: 0 2 * * 6"),
 	Entry("C012: a zone in the schedule", window1("TZ=EST 0 2 * * 0", "2h"), "spec.windows[0].schedule",
 		"the time zone stands in spec.timeZone; accepted: 0 2 * * 6"),
 	Entry("C012: a zone in the schedule, as cron's own", window1("CRON_TZ=UTC 0 2 * * 0", "2h"), "spec.windows[0].schedule",
