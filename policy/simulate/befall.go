@@ -57,7 +57,7 @@ func (w *world) befall(e Event) {
 		k = kind{"nothing happens, since there is no " + string(e.Kind), func(*world, Event) {}}
 	}
 	for _, r := range w.rollouts {
-		r.say(Happening, "%s", e.told(k.text))
+		r.say(Happening, "", "%s", e.told(k.text))
 	}
 	k.do(w, e)
 	for _, r := range w.rollouts {

@@ -14,35 +14,110 @@ import (
 func (r Result) Film() string {
 	var b strings.Builder
 	day, clock := "", ""
-	for _, entry := range r.Log {
-		if now := entry.At.UTC().Format("Mon 02 Jan 2006"); now != day {
+	for _, line := range lines(r.Log) {
+		if now := line.At.UTC().Format("Mon 02 Jan 2006"); now != day {
 			day, clock = now, ""
 			fmt.Fprintf(&b, "\n%s\n", day)
 		}
 		shown := ""
-		if now := entry.At.UTC().Format("15:04"); now != clock {
+		if now := line.At.UTC().Format("15:04"); now != clock {
 			clock, shown = now, now
 		}
-		text := entry.Text
-		if entry.Kind == Happening {
-			text = "* " + text
-		}
-		fmt.Fprintf(&b, "  %-5s  %s\n", shown, text)
+		b.WriteString(wrapped(fmt.Sprintf("  %-5s  ", shown), "           ", line.Text))
 	}
-	b.WriteString("\n" + r.ending())
+	b.WriteString("\n" + wrapped("", "  ", r.ending()))
 	for _, c := range r.Clusters {
-		b.WriteString("  " + c.line() + "\n")
+		b.WriteString(strings.TrimRight("  "+c.line(), " ") + "\n")
 	}
 	return b.String()
 }
 
+// lines are the entries as sentences; what several clusters did at once is one.
+func lines(log []Entry) []Entry {
+	var all []Entry
+	for i := 0; i < len(log); {
+		line, who := log[i], []string{log[i].Who}
+		for i++; line.Who != "" && i < len(log) && same(log[i], line); i++ {
+			who = append(who, log[i].Who)
+		}
+		switch {
+		case line.Kind == Happening:
+			line.Text = "* " + line.Text
+		case len(who) > 1:
+			line.Text = list(who) + " " + plural(line.Text)
+		case line.Who != "":
+			line.Text = line.Who + " " + line.Text
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
+// same: two entries are about the same deed of different clusters.
+func same(a, b Entry) bool {
+	return a.At.Equal(b.At) && a.Kind == b.Kind && a.Text == b.Text && a.Who != "" && a.Who != b.Who
+}
+
+// plural puts the verb that a text begins with into the plural.
+func plural(text string) string {
+	verb, rest, _ := strings.Cut(text, " ")
+	end := strings.TrimLeft(verb, "abcdefghijklmnopqrstuvwxyz")
+	verb = strings.TrimSuffix(verb, end)
+	switch verb {
+	case "is":
+		verb = "are"
+	case "goes":
+		verb = "go"
+	case "begins", "holds", "gives", "waits":
+		verb = strings.TrimSuffix(verb, "s")
+	}
+	return strings.TrimSpace(verb + end + " " + rest)
+}
+
+// mostNamed is how many clusters a sentence names.
+const mostNamed = 6
+
+// list names the first clusters, and says how many there are.
+func list(who []string) string {
+	if len(who) > mostNamed {
+		return fmt.Sprintf("%s and %d others", strings.Join(who[:mostNamed], ", "), len(who)-mostNamed)
+	}
+	last := len(who) - 1
+	return strings.Join(who[:last], ", ") + " and " + who[last]
+}
+
+// width of a line.
+const width = 120
+
+// wrapped breaks a text at spaces, and indents what follows.
+func wrapped(head, indent, text string) string {
+	var b strings.Builder
+	line := head
+	empty := true
+	for _, word := range strings.Split(text, " ") {
+		if !empty && len([]rune(line))+1+len([]rune(word)) > width {
+			b.WriteString(strings.TrimRight(line, " ") + "\n")
+			line, empty = indent, true
+		}
+		if !empty {
+			line += " "
+		}
+		line, empty = line+word, false
+	}
+	return b.String() + strings.TrimRight(line, " ") + "\n"
+}
+
 // ending is how it stands at the end.
 func (r Result) ending() string {
-	end := fmt.Sprintf("%s(%s)", r.Phase, r.Reason)
-	if r.Stopped == "" {
-		return fmt.Sprintf("%s at %s; at most %d in flight\n", end, stamp(r.EndedAt), r.Peak)
+	end := string(r.Phase)
+	if r.Reason != end {
+		end += "(" + r.Reason + ")"
 	}
-	return fmt.Sprintf("%s, and stands still: %s; at most %d in flight\n", end, r.Stopped, r.Peak)
+	peak := fmt.Sprintf("at most %d in flight", r.Peak)
+	if r.Stopped == "" {
+		return fmt.Sprintf("%s at %s; %s.", end, stamp(r.EndedAt), peak)
+	}
+	return fmt.Sprintf("%s, and stands still: %s; %s.", end, r.Stopped, peak)
 }
 
 // line is what became of a cluster.
@@ -59,9 +134,12 @@ func (c Course) line() string {
 	for _, span := range c.Spans {
 		worked += span.End.Sub(span.Start)
 	}
-	line += fmt.Sprintf(", %s at work", short(worked))
-	if c.Windows > 0 {
-		line += fmt.Sprintf(", %d windows", c.Windows)
+	line += ", " + short(worked) + " at work"
+	switch {
+	case c.Windows == 1:
+		line += " in one window"
+	case c.Windows > 1:
+		line += fmt.Sprintf(" in %d windows", c.Windows)
 	}
 	return line
 }
@@ -69,11 +147,10 @@ func (c Course) line() string {
 // short is a duration without what is zero at its end.
 func short(d time.Duration) string {
 	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = strings.TrimSuffix(text, zero[1:])
+		}
 	}
 	return text
 }

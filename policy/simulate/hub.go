@@ -4,6 +4,7 @@
 package simulate
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,8 +19,11 @@ const manyRounds = 100
 
 // due: a decision is to be made now.
 func (r *rollout) due() bool {
-	if r.broken != "" || r.spent() {
+	if r.broken != "" || r.spent() || r.now.Before(r.in.From) {
 		return false
+	}
+	if len(r.rollouts) > 1 {
+		r.countElsewhere()
 	}
 	return r.dirty || !r.recheck.IsZero() && !r.recheck.After(r.now)
 }
@@ -67,7 +71,7 @@ func (r *rollout) store(d policy.Decision) bool {
 		wave := &r.fleet.Waves[i]
 		was := *wave
 		wave.Soaked = state.Soaked
-		wave.Worked = wave.Worked.Run(state.Works, r.now)
+		wave.Worked = wave.Worked.Run(state.Works, cmp.Or(state.WorkedUntil, r.now))
 		if state.Closed && wave.ClosedAt.IsZero() {
 			wave.ClosedAt = r.now
 		}
@@ -125,15 +129,10 @@ func (r *rollout) write(d policy.Decision) []*site {
 	return told
 }
 
-// countElsewhere counts what the other rollouts have in flight, and who goes first where two want one cluster.
+// countElsewhere counts what is in flight in members and, of other rollouts, under limits, and says who goes first
+// where two want one cluster.
 func (r *rollout) countElsewhere() {
 	active := maps.Clone(r.elsewhere)
-	for i, limit := range r.fleet.Limits {
-		if len(r.rollouts) > 1 {
-			limit.Elsewhere = r.othersIn(i, limit.Label)
-			r.fleet.Limits[i] = limit
-		}
-	}
 	for _, other := range r.rollouts {
 		for i := range other.fleet.Clusters {
 			if InFlight(other.fleet.Clusters[i]) {
@@ -142,13 +141,28 @@ func (r *rollout) countElsewhere() {
 		}
 	}
 	for name, m := range r.fleet.Members {
+		r.dirty = r.dirty || m.Active != active[name] && len(r.rollouts) > 1
 		m.Active = active[name]
 		r.fleet.Members[name] = m
 	}
 	if len(r.rollouts) > 1 {
-		for i := range r.fleet.Clusters {
-			r.fleet.Clusters[i].Rival = r.rival(r.fleet.Clusters[i].Path)
-		}
+		r.countOthers()
+	}
+}
+
+// countOthers is the part of it that is only there when several rollouts are played.
+func (r *rollout) countOthers() {
+	for i := range r.fleet.Limits {
+		limit := &r.fleet.Limits[i]
+		others := r.othersIn(i, limit.Label)
+		r.dirty = r.dirty || !maps.Equal(others, limit.Elsewhere)
+		limit.Elsewhere = others
+	}
+	for i := range r.fleet.Clusters {
+		c := &r.fleet.Clusters[i]
+		rival := r.rival(c.Path)
+		r.dirty = r.dirty || (rival == nil) != (c.Rival == nil)
+		c.Rival = rival
 	}
 }
 

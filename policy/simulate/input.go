@@ -18,7 +18,7 @@ type Input struct {
 	// Fleet as it stands at From: committed, its clusters with calendars, work and groups. A cluster whose health is not
 	// known is taken to be healthy, one without work to have one machine that takes no time. It is not changed.
 	Fleet policy.Fleet
-	// From is when the play begins; Until is when it stops at the latest, zero: a year later.
+	// From is when the rollout begins; Until is when the play stops at the latest, zero: a year later.
 	From, Until time.Time
 	// Script is what befalls the world, in any order; what lies before From has happened already.
 	Script []Event

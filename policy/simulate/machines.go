@@ -32,13 +32,13 @@ func (s *site) beginMachines() {
 		s.course.Began = now
 	}
 	s.countOpening()
-	s.tellMachines("begins", "begin")
+	s.tellMachines()
 	s.queue.put(s.busy.Until, s.look)
 }
 
 // mayBegin: machines are left, none is at work, and nothing forbids the next.
 func (s *site) mayBegin() bool {
-	if !s.granted || s.gone || s.busy != nil || len(s.work) == 0 || s.quarantined != "" || s.intent != policy.Run {
+	if !s.granted || s.gone || s.busy != nil || s.changing || len(s.work) == 0 || s.quarantined != "" || s.intent != policy.Run {
 		return false
 	}
 	return !s.late() && s.hindrance() == nil
@@ -92,7 +92,19 @@ func (s *site) finishMachines() {
 	s.status.LastProgressAt = ended.Until
 	s.work = slices.Clone(s.work)
 	s.work[0].Machines -= ended.Count
+	role := s.role
 	s.shed()
+	if s.role != role {
+		// What the next machine takes is another time: the hub says first until when it may begin.
+		s.changing = true
+		s.after = append(s.after, s.change)
+	}
+}
+
+// change goes on with the next role, after the hub has had a look.
+func (s *site) change() {
+	s.changing = false
+	s.look()
 }
 
 // shed drops work of which no machine is left.

@@ -61,6 +61,8 @@ type Entry struct {
 	At time.Time
 	// Kind says what sort of line it is.
 	Kind EntryKind
+	// Who did what Text says: the path of a cluster, or empty where Text says all.
+	Who string
 	// Text for people.
 	Text string
 }
@@ -68,7 +70,7 @@ type Entry struct {
 // EntryKind is the sort of a line.
 type EntryKind string
 
-// The sorts of lines, in the order in which those of one instant stand.
+// The sorts of lines.
 const (
 	// Happening: an event of the script.
 	Happening EntryKind = "Happening"

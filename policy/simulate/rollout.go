@@ -62,6 +62,7 @@ func (w *world) add(in Input) {
 		}
 	}
 	w.rollouts = append(w.rollouts, r)
+	w.queue.put(in.From, func() { r.dirty = true })
 	for name, m := range r.fleet.Members {
 		w.silent[name] = w.silent[name] || !m.Ready
 		r.elsewhere[name] = m.Active

@@ -8,8 +8,8 @@ import "github.com/windlass-dev/windlass/policy"
 // Run plays one rollout until it has ended, stands still for good, or Until.
 func Run(in Input) Result { return RunAll([]Input{in})[0] }
 
-// RunAll plays several rollouts that share members, and perhaps clusters, from the From of the first until the Until of
-// the first, with its lag. A cluster is driven by one of them at a time. What befalls clusters and members, or is done by
+// RunAll plays several rollouts that share members, and perhaps clusters, each from its From on, until the Until of the
+// first, which is the earliest, with its lag. A cluster is driven by one of them at a time. What befalls clusters and members, or is done by
 // people, befalls them all.
 func RunAll(ins []Input) []Result {
 	w := newWorld(ins)

@@ -30,8 +30,9 @@ type site struct {
 	// work is what is left; role is the index of its first in the work of the input. total and done count machines.
 	work              []policy.Work
 	role, total, done int
-	// busy are the machines at work.
-	busy *Machines
+	// busy are the machines at work. changing: the next machine is of another role, and the hub is asked first.
+	busy     *Machines
+	changing bool
 	// quarantined: a machine used up its attempts, as lastError says.
 	quarantined string
 	// provenAt is when the second read is due, once all machines are done.
@@ -201,18 +202,8 @@ func (s *site) judgeIdle(status *policy.Cluster) {
 
 // judgeWorking is for one that has begun.
 func (s *site) judgeWorking(status *policy.Cluster) {
-	now := s.now
 	if len(s.work) == 0 {
-		if s.provenAt.IsZero() {
-			s.provenAt = now.Add(secondRead)
-			s.queue.put(s.provenAt, s.look)
-		}
-		if now.Before(s.provenAt) {
-			is(status, policy.Verifying, "SecondRead", "it is read once more")
-			return
-		}
-		s.end(status, policy.Succeeded, "Proven", "")
-		status.Versions = maps.Clone(s.versions)
+		s.prove(status)
 		return
 	}
 	o := s.hindrance()
@@ -227,6 +218,24 @@ func (s *site) judgeWorking(status *policy.Cluster) {
 		is(status, policy.Holding, "IntentEnded", "its permission ended at "+stamp(s.notAfter))
 	default:
 		is(status, policy.Progressing, "Upgrading", "")
+	}
+}
+
+// prove reads a cluster of which every machine is done a second time; what is not healthy is not proven (law 3).
+func (s *site) prove(status *policy.Cluster) {
+	switch {
+	case s.health != policy.Healthy:
+		s.provenAt = time.Time{}
+		is(status, policy.Progressing, "OwnerUnhealthy", "every machine carries the target, and it is not healthy")
+	case s.provenAt.IsZero():
+		s.provenAt = s.now.Add(secondRead)
+		s.queue.put(s.provenAt, s.look)
+		is(status, policy.Verifying, "SecondRead", "it is read once more")
+	case s.now.Before(s.provenAt):
+		is(status, policy.Verifying, "SecondRead", "it is read once more")
+	default:
+		s.end(status, policy.Succeeded, "Proven", "")
+		status.Versions = maps.Clone(s.versions)
 	}
 }
 

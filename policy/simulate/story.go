@@ -10,17 +10,19 @@ import (
 	"time"
 
 	"github.com/windlass-dev/windlass/policy"
+	"github.com/windlass-dev/windlass/policy/window"
 )
 
 // shown is what was last told, so that only changes are.
 type shown struct {
-	phase, waves, waits, missed string
-	holds                       map[string]string
+	phase, waves, waits string
+	missed              window.Span
+	holds               map[string]string
 }
 
-// say adds a line.
-func (r *rollout) say(kind EntryKind, format string, args ...any) {
-	r.log = append(r.log, Entry{At: r.now, Kind: kind, Text: fmt.Sprintf(format, args...)})
+// say adds a line; who is the cluster that it is about, or empty.
+func (r *rollout) say(kind EntryKind, who, format string, args ...any) {
+	r.log = append(r.log, Entry{At: r.now, Kind: kind, Who: who, Text: fmt.Sprintf(format, args...)})
 }
 
 // stamp is an instant for people.
@@ -45,17 +47,17 @@ func (r *rollout) tellStart(c policy.Cluster, change policy.IntentChange) {
 	begun := r.byID[c.ID].done > 0 || c.Phase == policy.Holding || c.Phase == policy.Progressing
 	switch {
 	case change.Intent == policy.Run && c.Intent == policy.Run:
-		r.say(Starts, "%s: machines may begin until %s", c.Path, stamp(change.NotAfter))
+		r.say(Starts, c.Path, "may begin machines until %s", stamp(change.NotAfter))
 	case change.Intent == policy.Run && begun:
-		r.say(Starts, "%s goes on%s", c.Path, until)
+		r.say(Starts, c.Path, "goes on%s", until)
 	case change.Intent == policy.Run:
-		r.say(Starts, "%s begins%s", c.Path, until)
+		r.say(Starts, c.Path, "begins%s", until)
 	case change.Intent == policy.Hold:
-		r.say(Starts, "%s is to hold: no further machine begins", c.Path)
+		r.say(Starts, c.Path, "is to hold: no further machine begins")
 	case change.Intent == policy.Wait:
-		r.say(Starts, "%s gives its slot back", c.Path)
+		r.say(Starts, c.Path, "gives its slot back")
 	case change.Intent == policy.Withdraw:
-		r.say(Starts, "%s is withdrawn", c.Path)
+		r.say(Starts, c.Path, "is withdrawn")
 	}
 }
 
@@ -64,19 +66,19 @@ func (s *site) tellCluster(c policy.Cluster) {
 	progress := fmt.Sprintf("%d of %d machines", s.done, s.total)
 	switch c.Phase {
 	case policy.Succeeded:
-		s.say(OfCluster, "%s is done: %s", s.path, progress)
+		s.say(OfCluster, s.path, "is done: %s", progress)
 	case policy.Failed:
-		s.say(OfCluster, "%s failed after %s: %s", s.path, progress, c.LastError)
+		s.say(OfCluster, s.path, "failed after %s: %s", progress, c.LastError)
 	case policy.Holding:
-		s.say(OfCluster, "%s holds after %s (%s: %s)", s.path, progress, c.Reason, c.Message)
+		s.say(OfCluster, s.path, "holds after %s (%s: %s)", progress, c.Reason, c.Message)
 	case policy.Deferred:
-		s.say(OfCluster, "%s is deferred (%s: %s)", s.path, c.Reason, c.Message)
+		s.say(OfCluster, s.path, "is deferred (%s: %s)", c.Reason, c.Message)
 	case policy.Skipped:
-		s.say(OfCluster, "%s is taken back after %s", s.path, progress)
+		s.say(OfCluster, s.path, "is taken back after %s", progress)
 	case policy.Removed:
-		s.say(OfCluster, "%s no longer exists", s.path)
+		s.say(OfCluster, s.path, "no longer exists")
 	case policy.Ineligible:
-		s.say(OfCluster, "%s is not suited: %s", s.path, c.Message)
+		s.say(OfCluster, s.path, "is not suited: %s", c.Message)
 	case policy.Pending:
 		s.tellPending(c)
 	case policy.Progressing, policy.Verifying:
@@ -86,59 +88,69 @@ func (s *site) tellCluster(c policy.Cluster) {
 func (s *site) tellPending(c policy.Cluster) {
 	switch {
 	case c.Reason != "":
-		s.say(OfCluster, "%s cannot begin (%s: %s)", s.path, c.Reason, c.Message)
+		s.say(OfCluster, s.path, "cannot begin (%s: %s)", c.Reason, c.Message)
 	case s.status.Reason != "":
-		s.say(OfCluster, "%s may begin again", s.path)
+		s.say(OfCluster, s.path, "may begin again")
 	}
 }
 
 // tellMachines tells that machines begin.
-func (s *site) tellMachines(one, several string) {
+func (s *site) tellMachines() {
 	if !s.in.Machines {
 		return
 	}
 	first, last := s.done+1, s.done+s.busy.Count
 	if first == last {
-		s.say(OfMachine, "%s: machine %d of %d %s", s.path, first, s.total, one)
+		s.say(OfMachine, s.path, "begins machine %d of %d", first, s.total)
 		return
 	}
-	s.say(OfMachine, "%s: machines %d to %d of %d %s", s.path, first, last, s.total, several)
+	s.say(OfMachine, s.path, "begins machines %d to %d of %d", first, last, s.total)
 }
 
 // narrate tells what is new since the last instant: the phase, the waves, and why the rest waits.
 func (r *rollout) narrate() {
 	d := r.last
-	told(&r.shown.phase, fmt.Sprintf("%s(%s)", d.Phase, d.Reason), func(phase string) {
-		r.say(OfRollout, "%s: %s", phase, d.Message)
-	})
-	told(&r.shown.waves, r.counts(), func(counts string) { r.say(OfRollout, "%s", counts) })
-	if d.Missed != nil {
-		missed := fmt.Sprintf("the opening from %s to %s passed without a start (%s: %s)", stamp(d.Missed.Span.Start),
-			stamp(d.Missed.Span.End), d.Missed.Reason, d.Missed.Message)
-		told(&r.shown.missed, missed, func(text string) { r.say(Waits, "%s", text) })
+	if r.decisions == 0 {
+		return
+	}
+	phase := string(d.Phase)
+	if d.Reason != phase {
+		phase += "(" + d.Reason + ")"
+	}
+	told(&r.shown.phase, phase, func(phase string) { r.say(OfRollout, "", "%s: %s", phase, d.Message) })
+	told(&r.shown.waves, r.counts(), func(counts string) { r.say(OfRollout, "", "%s", counts) })
+	if d.Missed != nil && d.Missed.Span != r.shown.missed {
+		r.shown.missed = d.Missed.Span
+		r.say(Waits, "", "missed: %s", d.Missed.Message)
 	}
 	waits := ""
 	if d.Waiting != nil {
-		waits = "waits: " + words(*d.Waiting)
+		waits = words(*d.Waiting)
 	}
 	told(&r.shown.waits, waits, func(text string) {
 		if text != "" {
-			r.say(Waits, "%s", text)
+			r.say(Waits, "", "the rest waits: %s", text)
 		}
 	})
 	r.narrateHolds()
-	if r.ended() && r.ending.IsZero() {
+	switch {
+	case !r.ended():
+		r.ending = time.Time{}
+	case r.ending.IsZero():
 		r.ending = r.now
 	}
 }
 
-// narrateHolds tells of waits of single clusters that are new.
+// narrateHolds tells of waits of single clusters that are new, and were not told for the wave.
 func (r *rollout) narrateHolds() {
 	holds := make(map[string]string, len(r.last.Holds))
 	for _, hold := range r.last.Holds {
-		holds[hold.ID] = hold.Path + " waits: " + words(hold.Waiting)
-		if r.shown.holds[hold.ID] != holds[hold.ID] && r.shown.waits != "waits: "+words(hold.Waiting) {
-			r.say(Waits, "%s", holds[hold.ID])
+		text := words(hold.Waiting)
+		holds[hold.ID] = text
+		named := hold.Waiting
+		named.Message = hold.Path + ": " + named.Message
+		if r.shown.holds[hold.ID] != text && r.shown.waits != text && r.shown.waits != words(named) {
+			r.say(Waits, hold.Path, "waits: %s", text)
 		}
 	}
 	r.shown.holds = holds
@@ -166,7 +178,10 @@ func words(w policy.Waiting) string {
 // counts is how far each wave is.
 func (r *rollout) counts() string {
 	parts := make([]string, 0, len(r.last.Waves))
-	for _, w := range r.last.Waves {
+	for i, w := range r.last.Waves {
+		if r.fleet.Waves[i].CatchUp && w.Planned+w.Succeeded+w.Active+w.Pending+w.Failed+w.Deferred == 0 {
+			continue
+		}
 		part := fmt.Sprintf("%s %s %d/%d", w.Name, w.Phase, w.Succeeded, w.Planned)
 		var besides []string
 		for _, count := range []struct {

@@ -21,6 +21,8 @@ type world struct {
 	silent map[string]bool
 	// away: the hub does not run.
 	away bool
+	// after is what happens at this instant, once it has been decided.
+	after []func()
 	// scripted events that are still to come.
 	scripted int
 	// moved is when something last happened besides deciding, and idle how many decisions were made since.
@@ -102,6 +104,13 @@ func (w *world) play() {
 	for {
 		w.queue.run(w.now)
 		w.decide()
+		if after := w.after; len(after) > 0 {
+			w.after = nil
+			for _, run := range after {
+				run()
+			}
+			continue
+		}
 		at, found := w.next()
 		if !found || at.After(w.until) || w.through() {
 			break
