@@ -31,6 +31,8 @@ type board struct {
 	incomplete bool
 	// cutOff says that the hub takes itself for cut off; nil: it does not.
 	cutOff *Waiting
+	// labour of the wave that was asked for last; nil: none was.
+	labour *labour
 	// soaks by wave; nil: no wave has one.
 	soaks []soak
 	// proven is the version per architecture that the canaries proved.
@@ -215,7 +217,7 @@ func (b *board) waveState(i int, phase Phase) WaveState {
 		state.Soaked, state.SoakUntil = b.soaks[i].clock, b.soaks[i].until
 	}
 	if phase == PhaseProgressing || phase == PhaseCatchingUp || phase == PhaseAwaitingApproval {
-		state.Works = b.works(i)
+		state.Works, state.WorkedUntil = b.works(i)
 		state.DeadlineAt = b.deadlineAt(i, state.Works)
 	}
 	return state

@@ -3,57 +3,147 @@
 
 package policy
 
-import "time"
+import (
+	"slices"
+	"time"
+
+	"github.com/windlass-dev/windlass/policy/window"
+)
+
+// labour is whether time counts for the deadline of a wave, and until when it did where its clock runs too long.
+type labour struct {
+	wave  int
+	runs  bool
+	until time.Time
+}
 
 // works: time counts for the deadline of a wave (law 13). It does from its first start on, while nothing stops the
-// rollout and one of its unfinished clusters may be worked on.
-func (b *board) works(wave int) bool {
-	w := &b.Waves[wave]
-	stopped := !b.Committed || b.Sticky != "" || b.Cancelled || b.Superseded || b.Paused || b.UnknownField != ""
-	if w.Deadline <= 0 || wave == b.catchUp || wave != b.current || stopped || !b.began(wave) {
-		return false
+// rollout and one of its unfinished clusters may be worked on. A clock that was left running while that was not so,
+// since nobody looked, has to be stopped first, at the instant that is given.
+func (b *board) works(wave int) (runs bool, until time.Time) {
+	if b.labour == nil || b.labour.wave != wave {
+		b.labour = &labour{wave: wave}
+		b.labour.runs, b.labour.until = b.labours(wave)
 	}
+	return b.labour.runs, b.labour.until
+}
+
+func (b *board) labours(wave int) (runs bool, until time.Time) {
+	w := &b.Waves[wave]
+	if w.Deadline <= 0 || wave == b.catchUp || wave != b.current || b.stopped() || !b.began(wave) {
+		return false, time.Time{}
+	}
+	var spans []span
 	for i := range b.Clusters {
-		if c := &b.Clusters[i]; b.wave[i] == wave && !c.Phase.Ended() && b.workable(c) {
-			return true
+		if c := &b.Clusters[i]; b.wave[i] == wave && !c.Phase.Ended() {
+			s, now := b.workable(c)
+			runs = runs || now
+			if !slices.Contains(spans, s) {
+				spans = append(spans, s)
+			}
 		}
 	}
-	return false
+	if w.Worked.Since.IsZero() || len(spans) == 0 {
+		return runs, time.Time{}
+	}
+	if broke := b.breaks(w.Worked.Since, spans); !broke.After(b.now) {
+		return false, broke
+	}
+	return runs, time.Time{}
+}
+
+// stopped: something keeps the rollout as a whole from work.
+func (b *board) stopped() bool {
+	return !b.Committed || b.Sticky != "" || b.Cancelled || b.Superseded || b.Paused || b.UnknownField != ""
+}
+
+// span is when a cluster may be worked on: while its calendars are open, up to an instant if there is one.
+type span struct {
+	hours *hours
+	end   time.Time
+}
+
+// breaks is when, from an instant on, none of them could be worked on for the first time; after now, if always one
+// could.
+func (b *board) breaks(from time.Time, spans []span) time.Time {
+	sets := make([]window.Set, len(spans))
+	for i, s := range spans {
+		sets[i] = s.hours.openSince(from)
+	}
+	for at := from; ; {
+		reached := at
+		for i, s := range spans {
+			if !sets[i].Open(at) || !s.end.IsZero() && !at.Before(s.end) {
+				continue
+			}
+			end, closes := sets[i].ClosesAt(at)
+			if !closes {
+				end = b.now.Add(1)
+			}
+			if !s.end.IsZero() && s.end.Before(end) {
+				end = s.end
+			}
+			reached = latest(reached, end)
+		}
+		if !reached.After(at) || reached.After(b.now) {
+			return reached
+		}
+		at = reached
+	}
+}
+
+// openSince is when the calendars are open and no Freeze is in force that began later. Of one that reaches further back
+// it is not known when it was made.
+func (h *hours) openSince(from time.Time) window.Set {
+	calendars := make([]*window.Calendar, 0, len(h.calendars))
+	for i := range h.calendars {
+		calendars = append(calendars, h.calendars[i].Hours)
+	}
+	set := window.NewSet(calendars...)
+	for i := range h.freezes {
+		if f := &h.freezes[i]; !f.NewClustersOnly && f.From.After(from) {
+			set = set.Except(window.Span{Start: f.From, End: f.Until})
+		}
+	}
+	return set
 }
 
 // workable: its member answers and may be written to, no calendar and no Freeze keeps it from work, and its owner has
 // not paused it.
-func (b *board) workable(c *Cluster) bool {
-	m := b.Members[c.Member]
-	if !m.Ready || !m.Upgrade || c.Reason == ReasonClusterPaused || c.Reason == ReasonOwnerPaused {
-		return false
-	}
-	h := b.hoursOf(*c)
+func (b *board) workable(c *Cluster) (s span, now bool) {
+	m, h := b.Members[c.Member], b.hoursOf(*c)
 	for i := range h.freezes {
 		b.edge(h.freezes[i].From)
 		b.edge(h.freezes[i].Until)
 	}
-	if !h.open {
-		b.edge(h.next.Start)
-		return false
-	}
 	b.edge(h.closes)
-	return h.noStart == nil || !c.untouched()
+	b.edge(h.next.Start)
+	s.hours = h
+	switch {
+	case !m.Ready:
+		s.end = m.Since
+	case c.Reason == ReasonClusterPaused, c.Reason == ReasonOwnerPaused:
+		s.end = c.Since
+	default:
+		now = m.Upgrade && h.open && (h.noStart == nil || !c.untouched())
+	}
+	return s, now
 }
 
-// overdue: as much time as the deadline allows has counted. A clock that runs while no time may count has to be stopped
-// first.
+// overdue: as much time as the deadline allows has counted.
 func (b *board) overdue(wave int) bool {
 	w, t := &b.Waves[wave], &b.tallies[wave]
 	ended := t.succeeded + t.failed + t.skipped + t.gone + t.deferred
 	if w.Deadline <= 0 || wave != b.current || ended == t.clusters {
 		return false
 	}
-	if w.Worked.Since.IsZero() {
-		return w.Worked.Elapsed >= w.Deadline
+	if _, until := b.works(wave); !until.IsZero() {
+		return w.Worked.At(until) >= w.Deadline
 	}
-	b.edge(w.passes())
-	return w.Worked.At(b.now) >= w.Deadline && b.works(wave)
+	if !w.Worked.Since.IsZero() {
+		b.edge(w.passes())
+	}
+	return w.Worked.At(b.now) >= w.Deadline
 }
 
 // passes is when the deadline passes while its clock runs.
@@ -65,6 +155,7 @@ func (b *board) deadlineAt(wave int, works bool) time.Time {
 	if !works || w.Worked.Since.IsZero() || !b.now.Before(w.passes()) {
 		return time.Time{}
 	}
+	b.edge(w.passes())
 	return w.passes()
 }
 

@@ -72,6 +72,9 @@ type WaveState struct {
 	// time goes on counting, zero: it stands or there is none.
 	Works      bool
 	DeadlineAt time.Time
+	// WorkedUntil is when time stopped counting, where that is known to be before now: the clock was left running while
+	// nobody looked, and the caller stops it at that instant. Zero: now.
+	WorkedUntil time.Time
 	// Closed: it is complete. The caller stores the instant of the first time.
 	Closed bool
 }

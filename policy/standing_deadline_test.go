@@ -42,7 +42,9 @@ func nights(t *testing.T, hours int) func(*policy.Fleet) {
 }
 
 func answers(yes bool) func(*policy.Fleet) {
-	return func(f *policy.Fleet) { f.Members["a"] = policy.Member{Ready: yes, Upgrade: true, Since: noon} }
+	return func(f *policy.Fleet) {
+		f.Members["a"] = policy.Member{Ready: yes, Upgrade: true, Since: noon.Add(40 * time.Minute)}
+	}
 }
 
 func TestC066ACanaryThatTimesOutStopsEverything(t *testing.T) {
@@ -135,6 +137,12 @@ func TestLaw13OnlyTimeInWhichWorkWasAllowedCounts(t *testing.T) {
 		"while its owner has paused it": {
 			with(is(0, "Run Holding ClusterPaused"), is(1, "Wait Pending ClusterPaused")),
 			with(is(0, "Run Progressing"), func(f *policy.Fleet) { f.Clusters[0].Reason = "" }),
+		},
+		"while it is frozen from then on": {
+			func(f *policy.Fleet) {
+				f.Freezes = []policy.Freeze{{Name: "stop", All: true, From: noon.Add(40 * time.Minute)}}
+			},
+			func(f *policy.Fleet) { f.Freezes = nil },
 		},
 		"while it is frozen": {
 			func(f *policy.Fleet) { f.Freezes = []policy.Freeze{{Name: "stop", All: true}} },

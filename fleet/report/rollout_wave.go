@@ -95,7 +95,7 @@ func soak(s *fleetv1.WaveStatus, w policy.WaveState) {
 // deadline keeps the clock of a wave's deadline: it runs while the decision says that work is allowed.
 func deadline(s *fleetv1.WaveStatus, w policy.Wave, state policy.WaveState, at metav1.Time) {
 	s.Deadline = nil
-	clock := w.Worked.Run(w.Deadline > 0 && state.Works, at.Time)
+	clock := w.Worked.Run(w.Deadline > 0 && state.Works, cmp.Or(state.WorkedUntil, at.Time))
 	if clock != (policy.Clock{}) {
 		s.Deadline = &fleetv1.WaveDeadline{
 			ElapsedSeconds: int64(clock.Elapsed / time.Second), Since: ceil(clock.Since), At: ceil(state.DeadlineAt),
