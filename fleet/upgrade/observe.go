@@ -15,6 +15,7 @@ import (
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
 	"github.com/windlass-dev/windlass/fleet/drive"
 	"github.com/windlass-dev/windlass/fleet/member"
+	"github.com/windlass-dev/windlass/fleet/report"
 	"github.com/windlass-dev/windlass/policy"
 	"github.com/windlass-dev/windlass/policy/cluster"
 )
@@ -26,6 +27,10 @@ type Reach struct {
 	Message string
 	// Access: the hub may write there.
 	Access bool
+	// SilentSince is when the hub found that it does not answer, or is not accepted; zero: it has not.
+	SilentSince time.Time
+	// Open: the wave of the cluster is open, so that its turn may come any moment.
+	Open bool
 	// PerMachine: machines are granted one by one there. ProviderPresent: the controllers of a provider answer.
 	PerMachine, ProviderPresent bool
 }
@@ -64,7 +69,14 @@ func observe(cu *fleetv1.ClusterUpgrade, reach Reach, w member.World, d drive.Me
 		Intent:                  policy.Intent(cu.Spec.Intent),
 		NotAfter:                instant(cu.Spec.NotAfter),
 		Order:                   policy.Order(cu.Spec.Upgrade.Order),
-		AllowSingleControlPlane: cu.Spec.Upgrade.SingleControlPlane == fleetv1.SingleControlPlaneAllow,
+		AllowSingleControlPlane: single(cu, w),
+		ProgressDeadline:        duration(cu.Spec.Upgrade.ProgressDeadline, 0),
+		Worked:                  report.Worked(cu.Status),
+		Open:                    reach.Open,
+		WishSince:               instant(cu.Status.DeferredSince),
+		WishMax:                 duration(cu.Spec.Upgrade.DeferralMax, fleetv1.DefaultDeferralMax),
+		BeforeStart:             cluster.BeforeStart(cu.Spec.Upgrade.BeforeStart),
+		SilentSince:             reach.SilentSince,
 		Phase:                   policy.ClusterPhase(cu.Status.Phase),
 		Reason:                  cu.Status.Reason,
 		Message:                 cu.Status.Message,
@@ -84,6 +96,7 @@ func observe(cu *fleetv1.ClusterUpgrade, reach Reach, w member.World, d drive.Me
 	if !w.Present {
 		return s
 	}
+	s.observation.Wish = cluster.ReadWish(w.Cluster.Annotations, fleetv1.DeferUntilAnnotation, fleetv1.HoldAnnotation)
 	s.observation.Claim = claimOn(w.Cluster, d.Holder)
 	s.observation.Health = verdict(w.Health())
 	if until, err := protocol.ParseStartBefore(w.Cluster.Annotations[protocol.StartBeforeKey]); err == nil {
@@ -93,7 +106,7 @@ func observe(cu *fleetv1.ClusterUpgrade, reach Reach, w member.World, d drive.Me
 		s.observation.Limits = limits(cu)
 	}
 	for _, o := range owners(cu, w) {
-		s.addOwner(o, planFor(cu, o), d)
+		s.addOwner(o, planFor(cu, o, w), d)
 		last := &s.observation.Owners[len(s.observation.Owners)-1]
 		last.GrantedAt, last.MovedAt = moved(cu, o)
 	}
@@ -261,8 +274,20 @@ func peers(machines []cluster.Machine, expected string) (behind string) {
 	return behind
 }
 
+// single: a control plane that has no quorum without one of its machines may be upgraded.
+func single(cu *fleetv1.ClusterUpgrade, w member.World) bool {
+	switch cu.Spec.Upgrade.SingleControlPlane {
+	case fleetv1.SingleControlPlaneAllow:
+		return true
+	case fleetv1.SingleControlPlaneAllowMarked:
+		return w.Cluster.Annotations[fleetv1.AllowSingleControlPlaneAnnotation] == "true"
+	case fleetv1.SingleControlPlaneRefuse:
+	}
+	return false
+}
+
 // planFor is what the engine needs to know of one owner.
-func planFor(cu *fleetv1.ClusterUpgrade, o fleetv1.UpgradeOwner) protocol.Plan {
+func planFor(cu *fleetv1.ClusterUpgrade, o fleetv1.UpgradeOwner, w member.World) protocol.Plan {
 	u := cu.Spec.Upgrade
 	p := protocol.Plan{
 		ExpectedVersion: o.Version,
@@ -273,7 +298,7 @@ func planFor(cu *fleetv1.ClusterUpgrade, o fleetv1.UpgradeOwner) protocol.Plan {
 	if o.Role == fleetv1.RoleWorkers {
 		p.MaxConcurrentMachines = int(u.MaxConcurrentMachines)
 	} else {
-		p.AllowSingleControlPlane = u.SingleControlPlane == fleetv1.SingleControlPlaneAllow
+		p.AllowSingleControlPlane = single(cu, w)
 	}
 	return p.WithDefaults()
 }
@@ -288,6 +313,14 @@ func replicas(n *int32) int {
 		return 1
 	}
 	return int(*n)
+}
+
+// duration reads an optional duration.
+func duration(d *metav1.Duration, absent time.Duration) time.Duration {
+	if d == nil {
+		return absent
+	}
+	return d.Duration
 }
 
 // instant reads an optional time.

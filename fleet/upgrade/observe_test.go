@@ -82,14 +82,18 @@ func TestObserveTakesIntentAndHistoryFromTheHub(t *testing.T) {
 	cu.Spec.Upgrade.SingleControlPlane = fleetv1.SingleControlPlaneAllow
 	cu.Status = fleetv1.ClusterUpgradeStatus{
 		Phase: fleetv1.UpgradeVerifying, Reason: "SecondRead", Message: "m", LastError: "e", StartedAt: at(1),
-		ProvenSince: at(2), Settled: true,
+		ProvenSince: at(2), Settled: true, RunSeconds: 90, RunningSince: at(3), DeferredSince: at(4),
 	}
+	cu.Spec.Upgrade.ProgressDeadline = &metav1.Duration{Duration: 4 * time.Hour}
+	cu.Spec.Upgrade.BeforeStart = fleetv1.BeforeStartWait
 	want := cluster.Observation{
 		Intent: policy.Run, NotAfter: start.Add(time.Hour), Order: policy.ControlPlaneFirst, AllowSingleControlPlane: true,
 		Phase: policy.Verifying, Reason: "SecondRead", Message: "m", LastError: "e", Settled: true,
 		StartedAt: start.Add(time.Minute), ProvenSince: start.Add(2 * time.Minute), ReachMessage: "no answer", Access: true,
+		ProgressDeadline: 4 * time.Hour, Worked: policy.Clock{Elapsed: 90 * time.Second, Since: at(3).Time},
+		Open: true, WishSince: at(4).Time, WishMax: 168 * time.Hour, BeforeStart: cluster.AwaitReturn, SilentSince: start,
 	}
-	got := observe(cu, Reach{Message: "no answer", Access: true}, member.World{}, ours)
+	got := observe(cu, Reach{Message: "no answer", Access: true, Open: true, SilentSince: start}, member.World{}, ours)
 	if diff := cmp.Diff(want, got.observation); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -157,7 +161,7 @@ func TestObserveReadsOwners(t *testing.T) {
 		{Name: "md-1", Owner: "md", StartedAt: new(metav1.NewTime(start.Add(time.Minute)))},
 		{Name: "cp-1", Owner: "cp", EndedAt: new(metav1.NewTime(start.Add(2 * time.Minute)))},
 	}
-	plan := planFor(cu, cu.Spec.Owners[1]).Format()
+	plan := planFor(cu, cu.Spec.Owners[1], member.World{}).Format()
 	w := shown()
 	w.Pools[0].Object.Annotations = map[string]string{
 		keys.To: target, keys.Status: protocol.StatusInProgress, protocol.HolderKey: "hub-1/cu-1", protocol.PlanKey: plan,
@@ -364,11 +368,11 @@ func TestThePlanCarriesTheSettings(t *testing.T) {
 		ExpectedVersion: "v1.33.9", Timeout: protocol.Duration(30 * time.Minute), MaxAttempts: 5,
 		Backoff: protocol.Duration(time.Minute), MaxConcurrentMachines: 1, AllowSingleControlPlane: true,
 	}
-	if diff := cmp.Diff(want, planFor(cu, cu.Spec.Owners[0])); diff != "" {
+	if diff := cmp.Diff(want, planFor(cu, cu.Spec.Owners[0], member.World{})); diff != "" {
 		t.Errorf("of a control plane, which is always one at a time (-want +got):\n%s", diff)
 	}
 	want.MaxConcurrentMachines, want.AllowSingleControlPlane = 2, false
-	if diff := cmp.Diff(want, planFor(cu, cu.Spec.Owners[1])); diff != "" {
+	if diff := cmp.Diff(want, planFor(cu, cu.Spec.Owners[1], member.World{})); diff != "" {
 		t.Errorf("of workers (-want +got):\n%s", diff)
 	}
 }

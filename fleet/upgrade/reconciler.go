@@ -64,7 +64,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	if cu.Spec.Ineligible != nil {
 		return reconcile.Result{}, r.write(ctx, cu, report.Look{Step: refused(cu.Spec.Ineligible)})
 	}
-	if policy.ClusterPhase(cu.Status.Phase).Ended() && cu.Status.Settled {
+	if over(cu) {
 		return reconcile.Result{}, nil
 	}
 	l, s, d, err := r.look(ctx, cu)
@@ -90,6 +90,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 		}
 	}
 	return r.act(ctx, l.Step, s, d)
+}
+
+// over: it has ended and nothing of it is left.
+func over(cu *fleetv1.ClusterUpgrade) bool {
+	return cluster.Final(policy.ClusterPhase(cu.Status.Phase)) && cu.Status.Settled
 }
 
 // minor: nothing is to be done and the phase stays, so that only details of a status change, which can wait a moment. What
@@ -153,8 +158,15 @@ func (r *Reconciler) look(ctx context.Context, cu *fleetv1.ClusterUpgrade) (repo
 	name := member.Name(cu.Namespace, cu.Spec.ManagementCluster)
 	m, engaged := r.Members.Member(name)
 	reach := reachOf(mc, engaged, r.Members.Health(name))
+	reach.SilentSince = silentSince(mc, cu)
 	reach.PerMachine = member.PerMachine(mc)
 	reach.ProviderPresent = mc.Status.Engine != nil && mc.Status.Engine.ProviderPresent
+	ro := &fleetv1.Rollout{}
+	key.Name = cu.Spec.Rollout.Name
+	if err := r.Hub.Get(ctx, key, ro); client.IgnoreNotFound(err) != nil {
+		return report.Look{}, scene{}, drive.Member{}, err
+	}
+	reach.Open = open(ro, cu)
 	d := drive.Member{MayWrite: r.MayWrite, Keys: member.KeysOf(mc), Holder: drive.Holder{
 		Hub: r.HubID, UID: cu.UID, Rollout: types.NamespacedName{Namespace: cu.Namespace, Name: cu.Spec.Rollout.Name},
 	}}

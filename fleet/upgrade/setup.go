@@ -29,6 +29,8 @@ const (
 	placeField = "place"
 	// memberField is the ManagementCluster of an upgrade that has not ended.
 	memberField = "member"
+	// turnField is the Rollout of an upgrade that waits for something which depends on whether its wave is open.
+	turnField = "turn"
 )
 
 // Setup adds the controller to the manager. It is woken by ClusterUpgrades and ManagementClusters on the hub, and by the
@@ -41,10 +43,11 @@ func (r *Reconciler) Setup(ctx context.Context, mgr mcmanager.Manager) error {
 			return place(member.Name(cu.Namespace, cu.Spec.ManagementCluster), at)
 		},
 		memberField: func(cu *fleetv1.ClusterUpgrade) string { return cu.Spec.ManagementCluster },
+		turnField:   turn,
 	} {
 		err := local.GetFieldIndexer().IndexField(ctx, &fleetv1.ClusterUpgrade{}, field, func(o client.Object) []string {
 			cu, ok := o.(*fleetv1.ClusterUpgrade)
-			if !ok || (policy.ClusterPhase(cu.Status.Phase).Ended() && cu.Status.Settled) {
+			if !ok || over(cu) || of(cu) == "" {
 				return nil
 			}
 			return []string{of(cu)}
@@ -70,7 +73,23 @@ func (r *Reconciler) Setup(ctx context.Context, mgr mcmanager.Manager) error {
 	if err := c.Watch(member.Local(local.GetCache(), &fleetv1.ClusterUpgrade{}, self)); err != nil {
 		return err
 	}
+	if err := c.Watch(member.Local(local.GetCache(), &fleetv1.Rollout{}, r.turns)); err != nil {
+		return err
+	}
 	return c.Watch(member.Local(local.GetCache(), &fleetv1.ManagementCluster{}, r.of))
+}
+
+// turn is the Rollout of an upgrade whose wait is timed from the opening of its wave; empty: it is not so.
+func turn(cu *fleetv1.ClusterUpgrade) string {
+	if r := cu.Status.Reason; r == policy.ReasonDeferredByOwner || r == policy.ReasonMemberUnreachable {
+		return cu.Spec.Rollout.Name
+	}
+	return ""
+}
+
+// turns wakes the upgrades of a Rollout whose waits depend on whether their wave is open.
+func (r *Reconciler) turns(ctx context.Context, ro *fleetv1.Rollout) []mcreconcile.Request {
+	return r.list(ctx, ro.Namespace, client.MatchingFields{turnField: ro.Name})
 }
 
 func place(name multicluster.ClusterName, at types.NamespacedName) string {

@@ -86,7 +86,7 @@ func (l look) heed() Step {
 		step.Message += fmt.Sprintf("; that is honoured until %s (deferral.max: %s)", limit.UTC().Format(time.RFC3339),
 			l.o.WishMax)
 	}
-	step.Recheck, step.WaitUntil, step.Act = until, until, until.IsZero()
+	step.Recheck, step.WaitUntil, step.Act = until, until, until.IsZero() && !l.o.Open
 	return step
 }
 
