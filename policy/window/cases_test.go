@@ -206,6 +206,10 @@ func TestOpenings(t *testing.T) {
 			in("Africa/Cairo", cron("0 0 * * 5", hour)), "2026-04-23T00:00Z",
 			[]string{"2026-04-23T22:00Z..2026-04-23T23:00Z", "2026-04-30T21:00Z..2026-04-30T22:00Z"},
 		},
+		"a midnight that comes again after a minute": {
+			in("America/St_Johns", cron("0 0 * * *", hour/4)), "2010-11-06T12:00Z",
+			[]string{"2010-11-07T02:30Z..2010-11-07T02:45Z", "2010-11-08T03:30Z..2010-11-08T03:45Z"},
+		},
 		"a window that never closes any more": {
 			in("UTC", rrule("DTSTART:20261201T000000\nRRULE:FREQ=DAILY", 24*hour)), "2026-09-01T00:00Z",
 			[]string{"2026-12-01T00:00Z..never"},
