@@ -35,12 +35,14 @@ func (b *board) labours(wave int) (runs bool, until time.Time) {
 	}
 	var spans []span
 	for i := range b.Clusters {
-		if c := &b.Clusters[i]; b.wave[i] == wave && !c.Phase.Ended() {
-			s, now := b.workable(c)
-			runs = runs || now
-			if !slices.Contains(spans, s) {
-				spans = append(spans, s)
-			}
+		c := &b.Clusters[i]
+		if b.wave[i] != wave || c.Phase.Ended() && !c.workedSince(w.Worked.Since) {
+			continue
+		}
+		s, now := b.workable(c)
+		runs = runs || now
+		if !slices.Contains(spans, s) {
+			spans = append(spans, s)
 		}
 	}
 	if w.Worked.Since.IsZero() || len(spans) == 0 {
@@ -51,6 +53,9 @@ func (b *board) labours(wave int) (runs bool, until time.Time) {
 	}
 	return runs, time.Time{}
 }
+
+// workedSince: it has ended since the clock runs, and may have kept it running until then.
+func (c *Cluster) workedSince(since time.Time) bool { return !since.IsZero() && c.EndedAt.After(since) }
 
 // stopped: something keeps the rollout as a whole from work.
 func (b *board) stopped() bool {
@@ -120,6 +125,11 @@ func (b *board) workable(c *Cluster) (s span, now bool) {
 	b.edge(h.next.Start)
 	s.hours = h
 	switch {
+	case c.Phase.Ended():
+		s.end = c.EndedAt
+		if !m.Ready && !m.Since.IsZero() && m.Since.Before(s.end) {
+			s.end = m.Since
+		}
 	case !m.Ready:
 		s.end = m.Since
 	case c.Reason == ReasonClusterPaused, c.Reason == ReasonOwnerPaused:
