@@ -118,23 +118,28 @@ func TestTheCalendarsOfACluster(t *testing.T) {
 			naming([]string{}...), nil, hours{"a": {"": "CalendarNotFound"}, "b": {"": "CalendarNotFound"}},
 		},
 		"those that the policy names": {
-			naming("weekends", "nights"), []*fleetv1.MaintenanceCalendar{nights, weekends},
+			naming("weekends", "nights"),
+			[]*fleetv1.MaintenanceCalendar{nights, weekends},
 			hours{"a": {"nights": "", "weekends": ""}, "b": {"nights": "", "weekends": ""}},
 		},
 		"one that is absent is closed": {
-			naming("nights"), []*fleetv1.MaintenanceCalendar{weekends},
+			naming("nights"),
+			[]*fleetv1.MaintenanceCalendar{weekends},
 			hours{"a": {"nights": "CalendarNotFound"}, "b": {"nights": "CalendarNotFound"}},
 		},
 		"C024: one that cannot be read is closed, and the other is as it was": {
-			naming("nights", "weekends"), []*fleetv1.MaintenanceCalendar{calendar("nights", "* 7-24 * * 0-6", time.Hour), weekends},
+			naming("nights", "weekends"),
+			[]*fleetv1.MaintenanceCalendar{calendar("nights", "* 7-24 * * 0-6", time.Hour), weekends},
 			hours{"a": {"nights": "CalendarInvalid", "weekends": ""}, "b": {"nights": "CalendarInvalid", "weekends": ""}},
 		},
 		"law 21: one with a misspelt field is closed": {
-			naming("nights"), []*fleetv1.MaintenanceCalendar{misspelt},
+			naming("nights"),
+			[]*fleetv1.MaintenanceCalendar{misspelt},
 			hours{"a": {"nights": "CalendarInvalid"}, "b": {"nights": "CalendarInvalid"}},
 		},
 		"one that binds clusters by its selector": {
-			anyTime(), []*fleetv1.MaintenanceCalendar{calendar("nights", "0 2 * * *", time.Hour, binds(selector("tier", "prod")))},
+			anyTime(),
+			[]*fleetv1.MaintenanceCalendar{calendar("nights", "0 2 * * *", time.Hour, binds(selector("tier", "prod")))},
 			hours{"a": {"nights": ""}, "b": {}},
 		},
 		"one that binds clusters beside one that the policy names": {
@@ -143,11 +148,13 @@ func TestTheCalendarsOfACluster(t *testing.T) {
 			hours{"a": {"nights": "", "weekends": ""}, "b": {"weekends": ""}},
 		},
 		"one that binds clusters and cannot be read closes these": {
-			anyTime(), []*fleetv1.MaintenanceCalendar{calendar("nights", "0 24 * * *", time.Hour, binds(selector("tier", "prod")))},
+			anyTime(),
+			[]*fleetv1.MaintenanceCalendar{calendar("nights", "0 24 * * *", time.Hour, binds(selector("tier", "prod")))},
 			hours{"a": {"nights": "CalendarInvalid"}, "b": {}},
 		},
 		"one whose selector cannot be read may bind any, and closes all": {
-			anyTime(), []*fleetv1.MaintenanceCalendar{calendar("nights", "0 2 * * *", time.Hour, binds(unreadable))},
+			anyTime(),
+			[]*fleetv1.MaintenanceCalendar{calendar("nights", "0 2 * * *", time.Hour, binds(unreadable))},
 			hours{"a": {"nights": "CalendarInvalid"}, "b": {"nights": "CalendarInvalid"}},
 		},
 	}
@@ -307,7 +314,8 @@ func TestC024_WhatIsWrongWithACalendarIsSaid(t *testing.T) {
 			nil, "CalendarNotFound", []string{"spec.calendars[0]", `"nights"`, `"fleet"`, "make it"},
 		},
 		"C024: an hour of 24": {
-			[]*fleetv1.MaintenanceCalendar{calendar("nights", "* 7-24 * * 0-6", time.Hour)}, "CalendarInvalid",
+			[]*fleetv1.MaintenanceCalendar{calendar("nights", "* 7-24 * * 0-6", time.Hour)},
+			"CalendarInvalid",
 			[]string{"spec.calendars[0]", "nights", "spec.windows[0].schedule", "7-24", "accepted"},
 		},
 		"no window": {
