@@ -26,7 +26,14 @@ func (b *board) addFreezes(h *hours, c Cluster) {
 	for _, f := range b.Freezes {
 		// The hub stores instants in seconds; a stop is rounded so that it is not shorter.
 		f.From = f.From.Truncate(time.Second)
-		if !f.covers(c.ID) || !f.Until.IsZero() && (!f.Until.After(b.now) || !f.Until.After(f.From)) {
+		if !f.covers(c.ID) || !f.Until.IsZero() && !f.Until.After(f.From) {
+			continue
+		}
+		if !f.NewClustersOnly {
+			// One that is over counts, too: an opening that it took was not missed.
+			spans = append(spans, window.Span{Start: f.From, End: f.Until})
+		}
+		if !f.Until.IsZero() && !f.Until.After(b.now) {
 			continue
 		}
 		h.freezes = append(h.freezes, f)
@@ -34,7 +41,6 @@ func (b *board) addFreezes(h *hours, c Cluster) {
 			continue
 		}
 		machines = append(machines, f)
-		spans = append(spans, window.Span{Start: f.From, End: f.Until})
 		if f.From.After(b.now) && (h.nextFreeze.From.IsZero() || f.From.Before(h.nextFreeze.From)) {
 			h.nextFreeze = f
 		}

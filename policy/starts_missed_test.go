@@ -140,6 +140,13 @@ func TestC042_AWindowInWhichTheHubDidNotRunIsToldWhenItStarts(t *testing.T) {
 		"the calendar is another by now": {
 			now: "2026-09-26T07:00:00Z", edit: func(f *policy.Fleet) { f.Calendars["sat"] = opens("sat", "0 1 * * 6", 4*time.Hour) },
 		},
+		"a freeze took it, and is over by now": {
+			now: "2026-09-26T07:00:00Z", edit: func(f *policy.Fleet) {
+				f.Freezes = []policy.Freeze{{
+					Name: "sales", All: true, From: utc("2026-09-26T01:30:00Z"), Until: utc("2026-09-26T06:30:00Z"),
+				}}
+			},
+		},
 		"a cluster had leave meanwhile: it was there": {
 			now: "2026-09-26T07:00:00Z", edit: func(f *policy.Fleet) {
 				set(f, 1, "Hold Holding")
