@@ -91,7 +91,15 @@ func (r *Reconciler) record(ctx context.Context, mc *fleetv1.ManagementCluster, 
 			return false, fmt.Errorf("labelling %s: %w", key, err)
 		}
 	}
-	return r.writeStatus(ctx, wc, Status(mc.Name, w, member.KeysOf(mc)))
+	var upgrades fleetv1.ClusterUpgradeList
+	err = r.Hub.List(ctx, &upgrades, client.InNamespace(mc.Namespace), client.MatchingFields{clusterField: string(ref.UID)})
+	if err != nil {
+		return false, fmt.Errorf("listing the upgrades of %s: %w", key, err)
+	}
+	status := Status(mc.Name, w, member.KeysOf(mc))
+	status.TimeZone = TimeZone(mc, w.Cluster)
+	status.Durations = Durations(wc.Status.Durations, upgrades.Items)
+	return r.writeStatus(ctx, wc, status)
 }
 
 func (r *Reconciler) writeStatus(ctx context.Context, wc *fleetv1.WorkloadCluster, next fleetv1.WorkloadClusterStatus) (

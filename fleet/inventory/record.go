@@ -20,6 +20,7 @@ import (
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
 	"github.com/windlass-dev/windlass/fleet/drive"
 	"github.com/windlass-dev/windlass/fleet/member"
+	"github.com/windlass-dev/windlass/policy/cluster"
 )
 
 // ManagementClusterLabel names the ManagementCluster of a WorkloadCluster.
@@ -85,7 +86,35 @@ func Status(managementCluster string, w member.World, keys protocol.Keys) fleetv
 		s.Pools = append(s.Pools, o)
 	}
 	s.Conditions = []metav1.Condition{healthy(w), paused(w)}
+	s.SingleControlPlaneAllowed = w.Cluster.Annotations[fleetv1.AllowSingleControlPlaneAnnotation] == "true"
+	wish(&s, w.Cluster)
 	return s
+}
+
+// noReason is shown of a mark whose owner gives no reason.
+const noReason = "no reason is given"
+
+// wish shows what the owner of a cluster asks for. A time that cannot be read counts as a hold, and is shown as one.
+func wish(s *fleetv1.WorkloadClusterStatus, c capi.Cluster) {
+	w := cluster.ReadWish(c.Annotations, fleetv1.DeferUntilAnnotation, fleetv1.HoldAnnotation)
+	s.DeferReason = fleetv1.BoundTo(fleetv1.MaxText, w.DeferReason)
+	if !w.DeferUntil.IsZero() {
+		s.DeferUntil = new(metav1.NewTime(w.DeferUntil))
+	}
+	if w.Held || w.Problem != "" {
+		s.Hold = fleetv1.BoundTo(fleetv1.MaxText, cmp.Or(w.HoldReason, w.Problem, noReason))
+	}
+}
+
+// TimeZone of a cluster: its own, else that of its management cluster. It is shown as it is written, so that what cannot
+// be read is seen.
+func TimeZone(mc *fleetv1.ManagementCluster, c capi.Cluster) string {
+	zone, found := c.Annotations[fleetv1.TimeZoneAnnotation]
+	if !found {
+		zone = mc.Annotations[fleetv1.TimeZoneAnnotation]
+	}
+	const longest = 64
+	return fleetv1.BoundTo(longest, zone)
 }
 
 func owner(machines []capi.Machine, keys protocol.Keys) fleetv1.OwnerStatus {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -270,3 +271,60 @@ func TestPlaceIsTheSameForAllThatEverStoodThere(t *testing.T) {
 		t.Errorf("place %s", got)
 	}
 }
+
+// TestC155TheWishOfAnOwnerIsShown as it is read: what is no instant is a hold.
+func TestC155TheWishOfAnOwnerIsShown(t *testing.T) {
+	type shown struct {
+		Until         *metav1.Time
+		Reason, Holds string
+		Single        bool
+	}
+	sunday := new(metav1.NewTime(time.Date(2026, 9, 27, 0, 0, 0, 0, time.UTC)))
+	for name, c := range map[string]struct {
+		marks map[string]string
+		want  shown
+	}{
+		"nothing": {},
+		"C155: put off": {
+			map[string]string{fleetv1.DeferUntilAnnotation: "2026-09-27T00:00Z; sale"}, shown{Until: sunday, Reason: "sale"},
+		},
+		"held":                  {map[string]string{fleetv1.HoldAnnotation: "audit"}, shown{Holds: "audit"}},
+		"held without a reason": {map[string]string{fleetv1.HoldAnnotation: ""}, shown{Holds: "no reason is given"}},
+		"what cannot be read": {map[string]string{fleetv1.DeferUntilAnnotation: "soon"}, shown{
+			Holds: `fleet.windlass.dev/defer-until "soon" names no instant; accepted: 2026-12-01T02:00:00Z; the reason`,
+		}},
+		"C109: its API may be away": {
+			map[string]string{fleetv1.AllowSingleControlPlaneAnnotation: "true"}, shown{Single: true},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := inventory.Status("mgmt-a", world(func(w *member.World) { w.Cluster.Annotations = c.marks }), keys)
+			if diff := cmp.Diff(c.want, shown{s.DeferUntil, s.DeferReason, s.Hold, s.SingleControlPlaneAllowed}); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTheTimeZoneIsTheClustersElseThatOfItsMember(t *testing.T) {
+	for name, c := range map[string]struct {
+		cluster, member map[string]string
+		want            string
+	}{
+		"neither":                       {nil, nil, ""},
+		"the cluster's":                 {zone("Europe/Berlin"), zone("Asia/Tokyo"), "Europe/Berlin"},
+		"that of its member":            {nil, zone("Asia/Tokyo"), "Asia/Tokyo"},
+		"one that is empty is no other": {zone(""), zone("Asia/Tokyo"), ""},
+		"one that is too long is cut":   {zone(strings.Repeat("x", 100)), nil, strings.Repeat("x", 63) + "…"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mc := &fleetv1.ManagementCluster{}
+			mc.Annotations = c.member
+			if got := inventory.TimeZone(mc, capi.Cluster{Meta: capi.Meta{Annotations: c.cluster}}); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func zone(name string) map[string]string { return map[string]string{fleetv1.TimeZoneAnnotation: name} }

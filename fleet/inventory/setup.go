@@ -6,6 +6,7 @@ package inventory
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -24,6 +25,9 @@ import (
 
 // PlaceField indexes WorkloadClusters by where their Cluster is; see Place.
 const PlaceField = "place"
+
+// clusterField indexes ClusterUpgrades by the UID of their Cluster.
+const clusterField = "cluster"
 
 // Place is a Cluster's place: the same for all that ever had its name there.
 func Place(managementCluster string, key types.NamespacedName) string {
@@ -45,6 +49,16 @@ func (r *Reconciler) Setup(ctx context.Context, mgr mcmanager.Manager) error {
 	if err != nil {
 		return fmt.Errorf("indexing WorkloadClusters: %w", err)
 	}
+	err = local.GetFieldIndexer().IndexField(ctx, &fleetv1.ClusterUpgrade{}, clusterField, func(o client.Object) []string {
+		cu, ok := o.(*fleetv1.ClusterUpgrade)
+		if !ok {
+			return nil
+		}
+		return []string{string(cu.Spec.Cluster.UID)}
+	})
+	if err != nil {
+		return fmt.Errorf("indexing ClusterUpgrades by cluster: %w", err)
+	}
 	c, err := mccontroller.New("inventory", mgr, mccontroller.Options{
 		Reconciler:              r,
 		MaxConcurrentReconciles: 8,
@@ -56,17 +70,20 @@ func (r *Reconciler) Setup(ctx context.Context, mgr mcmanager.Manager) error {
 	if err != nil {
 		return err
 	}
-	if err := c.MultiClusterWatch(r.Members.Watch(capi.Kinds.All, cluster)); err != nil {
+	if err := c.MultiClusterWatch(r.Members.Watch(capi.Kinds.All, holding)); err != nil {
 		return err
 	}
 	if err := c.Watch(member.Local(local.GetCache(), &fleetv1.WorkloadCluster{}, recorded)); err != nil {
 		return err
 	}
+	if err := c.Watch(member.Local(local.GetCache(), &fleetv1.ClusterUpgrade{}, upgraded)); err != nil {
+		return err
+	}
 	return c.Watch(member.Local(local.GetCache(), &fleetv1.ManagementCluster{}, r.all))
 }
 
-// cluster wakes the cluster that an object of a member belongs to.
-func cluster(_ context.Context, name multicluster.ClusterName, o client.Object) []mcreconcile.Request {
+// holding wakes the cluster that an object of a member belongs to.
+func holding(_ context.Context, name multicluster.ClusterName, o client.Object) []mcreconcile.Request {
 	return []mcreconcile.Request{request(name, member.ClusterKey(o))}
 }
 
@@ -74,6 +91,18 @@ func cluster(_ context.Context, name multicluster.ClusterName, o client.Object) 
 func recorded(_ context.Context, wc *fleetv1.WorkloadCluster) []mcreconcile.Request {
 	key := types.NamespacedName{Namespace: wc.Spec.Cluster.Namespace, Name: wc.Spec.Cluster.Name}
 	return []mcreconcile.Request{request(member.Name(wc.Namespace, wc.Spec.ManagementCluster), key)}
+}
+
+// upgraded wakes the cluster of a ClusterUpgrade that has measured a machine.
+func upgraded(_ context.Context, cu *fleetv1.ClusterUpgrade) []mcreconcile.Request {
+	ended := slices.ContainsFunc(cu.Status.Machines, func(m fleetv1.MachineProgress) bool {
+		return m.StartedAt != nil && m.EndedAt != nil
+	})
+	if !ended {
+		return nil
+	}
+	key := types.NamespacedName{Namespace: cu.Spec.Cluster.Namespace, Name: cu.Spec.Cluster.Name}
+	return []mcreconcile.Request{request(member.Name(cu.Namespace, cu.Spec.ManagementCluster), key)}
 }
 
 // all wakes every cluster of a member that has changed on the hub: it may have come back, or been accepted.
