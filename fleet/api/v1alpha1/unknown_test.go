@@ -6,6 +6,7 @@ package v1alpha1_test
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -52,6 +53,36 @@ func TestAManagementClusterRemembersTheFieldsThatItDoesNotKnow(t *testing.T) {
 	}
 	if mc.Spec.Engine != fleetv1.EngineHub {
 		t.Errorf("engine %q", mc.Spec.Engine)
+	}
+}
+
+func TestActsAndCalendarsRememberTheFieldsThatTheyDoNotKnow(t *testing.T) {
+	var calendar fleetv1.MaintenanceCalendar
+	read(t, `{"apiVersion":"fleet.windlass.dev/v1alpha1","kind":"MaintenanceCalendar","spec":{
+		"timezone":"UTC","windows":[{"schedule":"0 2 * * 6","duration":"4h"},{"shedule":"0 2 * * 0"}],"exclusion":[]}}`, &calendar)
+	var freeze fleetv1.Freeze
+	read(t, `{"apiVersion":"fleet.windlass.dev/v1alpha1","kind":"Freeze","spec":{
+		"scope":{"polices":["k8s-1-33"]},"untill":"2027-01-07T06:00:00Z","from":"2026-12-18T16:00:00Z"}}`, &freeze)
+	var approval fleetv1.Approval
+	read(t, `{"apiVersion":"fleet.windlass.dev/v1alpha1","kind":"Approval","spec":{
+		"rollout":"ro","expires":"2027-01-07T06:00:00Z"}}`, &approval)
+	got := map[string][]string{
+		calendar.Spec.WhyUnknown(): calendar.Spec.Unknown, freeze.Spec.WhyUnknown(): freeze.Spec.Unknown,
+		approval.Spec.WhyUnknown(): approval.Spec.Unknown,
+	}
+	want := map[string][]string{
+		"unknown field spec.timezone, spec.windows[1].shedule, spec.exclusion; accepted: what kubectl explain " +
+			"maintenancecalendar.spec lists": {"spec.timezone", "spec.windows[1].shedule", "spec.exclusion"},
+		"unknown field spec.scope.polices, spec.untill; accepted: what kubectl explain freeze.spec.scope lists": {
+			"spec.scope.polices", "spec.untill",
+		},
+		"unknown field spec.expires; accepted: what kubectl explain approval.spec lists": {"spec.expires"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if calendar.Spec.Windows[0].Duration.Duration != 4*time.Hour || freeze.Spec.From.IsZero() || approval.Spec.Rollout != "ro" {
+		t.Errorf("what is known was not read: %+v, %+v, %+v", calendar.Spec, freeze.Spec, approval.Spec)
 	}
 }
 

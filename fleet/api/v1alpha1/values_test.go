@@ -62,6 +62,54 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+func TestSettingsOfAPolicy(t *testing.T) {
+	long, short := &metav1.Duration{Duration: 168 * time.Hour}, &metav1.Duration{Duration: time.Minute}
+	after := metav1.NewTime(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC))
+	with := func(edit func(*fleetv1.UpgradeSettings)) fleetv1.UpgradeSettings {
+		s := (*fleetv1.PolicyUpgrade)(nil).Settings()
+		s.BeforeStart, s.DeferralMax = fleetv1.BeforeStartCatchUp, long
+		edit(&s)
+		return s
+	}
+	tests := map[string]struct {
+		spec fleetv1.RolloutPolicySpec
+		want fleetv1.UpgradeSettings
+	}{
+		"nothing said is all defaults": {want: with(func(*fleetv1.UpgradeSettings) {})},
+		"empty parts are all defaults": {
+			spec: fleetv1.RolloutPolicySpec{Unreachable: &fleetv1.Unreachable{}, Deferral: &fleetv1.Deferral{}},
+			want: with(func(*fleetv1.UpgradeSettings) {}),
+		},
+		"what is said is kept": {
+			spec: fleetv1.RolloutPolicySpec{
+				Target:      fleetv1.Target{RefreshedAfter: &after},
+				Unreachable: &fleetv1.Unreachable{BeforeStart: fleetv1.BeforeStartWait},
+				Deferral:    &fleetv1.Deferral{Max: short},
+				Upgrade: &fleetv1.PolicyUpgrade{
+					ProgressDeadline: long, Machine: &fleetv1.PolicyMachine{Expected: short},
+					SingleControlPlane: fleetv1.SingleControlPlaneAllowMarked,
+				},
+			},
+			want: with(func(s *fleetv1.UpgradeSettings) {
+				s.RefreshedAfter, s.BeforeStart, s.DeferralMax = &after, fleetv1.BeforeStartWait, short
+				s.ProgressDeadline, s.Machine.Expected = long, short
+				s.SingleControlPlane = fleetv1.SingleControlPlaneAllowMarked
+			}),
+		},
+		"no wish to wait is honoured": {
+			spec: fleetv1.RolloutPolicySpec{Deferral: &fleetv1.Deferral{Max: &metav1.Duration{}}},
+			want: with(func(s *fleetv1.UpgradeSettings) { s.DeferralMax = &metav1.Duration{} }),
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, tc.spec.Settings()); diff != "" {
+				t.Errorf("settings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestBound(t *testing.T) {
 	long := strings.Repeat("é", fleetv1.MaxMessage)
 	tests := map[string]struct{ message, want string }{
@@ -113,7 +161,9 @@ func TestEveryKindIsInTheScheme(t *testing.T) {
 	if err := fleetv1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range []string{"ManagementCluster", "WorkloadCluster", "RolloutPolicy", "Rollout", "ClusterUpgrade"} {
+	for _, kind := range []string{
+		"ManagementCluster", "WorkloadCluster", "RolloutPolicy", "Rollout", "ClusterUpgrade", "MaintenanceCalendar", "Freeze", "Approval",
+	} {
 		for _, name := range []string{kind, kind + "List"} {
 			if !scheme.Recognizes(fleetv1.GroupVersion.WithKind(name)) {
 				t.Errorf("the scheme lacks %s", name)

@@ -62,16 +62,16 @@ type Wave struct {
 	// maxConcurrency bounds the clusters in flight: a number, or a percentage of the wave as planned, rounded down, at least
 	// 1. Default 1.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 1 && self <= 10000 : self.endsWith('%') && !self.startsWith('0') && (size(self) <= 3 || self == '100%')`,message="waves[].maxConcurrency: must be a number from 1 or a percentage from 1% to 100%; accepted: 2, 25%"
+	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 1 && self <= 10000 : self.matches('^([1-9][0-9]?|100)%$')`,message="waves[].maxConcurrency: must be a number from 1 or a percentage from 1% to 100%; accepted: 2, 25%"
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:Pattern=`^([1-9][0-9]?|100)%$`
+	// +kubebuilder:validation:MaxLength=16
 	MaxConcurrency *intstr.IntOrString `json:"maxConcurrency,omitempty"`
 	// maxFailures is how many clusters may fail before the rollout halts: a number, or a percentage of the wave as planned,
 	// rounded down. Default 0.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 && self <= 10000 : self.endsWith('%') && (size(self) <= 3 || self == '100%')`,message="waves[].maxFailures: must be a number from 0 or a percentage from 0% to 100%; accepted: 0, 2, 10%"
+	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 && self <= 10000 : self.matches('^([0-9]|[1-9][0-9]|100)%$')`,message="waves[].maxFailures: must be a number from 0 or a percentage from 0% to 100%; accepted: 0, 2, 10%"
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:Pattern=`^([0-9]|[1-9][0-9]|100)%$`
+	// +kubebuilder:validation:MaxLength=16
 	MaxFailures *intstr.IntOrString `json:"maxFailures,omitempty"`
 	// soakDuration is how long the wave stays healthy, without a break, before the next begins. Default: none.
 	// +optional

@@ -6,6 +6,7 @@ package api_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -190,6 +191,65 @@ var _ = It("prints a ClusterUpgrade's row as people on call read it", func(ctx S
 		"Download snap k8s: refused",
 	}))
 })
+
+var _ = It("prints calendars, freezes and approvals as people on call read them", func(ctx SpecContext) {
+	ready := []metav1.Condition{{
+		Type: fleetv1.ReadyCondition, Status: metav1.ConditionTrue, Reason: fleetv1.AcceptedReason, LastTransitionTime: metav1.Unix(1, 0),
+	}}
+	of := func(kind string) []metav1.Condition {
+		c := slices.Clone(ready)
+		c[0].Type = kind
+		return c
+	}
+	calendar := &fleetv1.MaintenanceCalendar{}
+	status(ctx, "MaintenanceCalendar", calendar, func() {
+		calendar.Status = fleetv1.MaintenanceCalendarStatus{
+			Conditions: ready, Open: fleetv1.CalendarIsClosed, Until: "2026-12-05T01:00:00Z", Zone: "Europe/Berlin", ZoneData: "2026b",
+			Zones: []fleetv1.CalendarZone{{TimeZone: "Europe/Berlin", Next: []fleetv1.CalendarOpening{{
+				OpensAt: metav1.Unix(1_796_432_400, 0), Local: "Sat 2026-12-05 02:00 CET – 06:00 CET",
+			}}}},
+		}
+	})
+	freeze := &fleetv1.Freeze{}
+	status(ctx, "Freeze", freeze, func() {
+		freeze.Status = fleetv1.FreezeStatus{
+			Conditions: of(fleetv1.ActiveCondition), Effect: fleetv1.FreezeNoNewMachines, Scope: "all", Clusters: new(int32(500)),
+			Until: fleetv1.UntilText(nil),
+		}
+	})
+	approval := &fleetv1.Approval{}
+	status(ctx, "Approval", approval, func() { approval.Status.Conditions = of(fleetv1.ValidCondition) })
+
+	for resource, row := range map[string][]any{
+		"maintenancecalendars": {
+			"printed", "Europe/Berlin", "Closed", "2026-12-05T01:00:00Z", "Sat 2026-12-05 02:00 CET – 06:00 CET", "True", "Accepted",
+		},
+		"freezes": {"printed", "True", "Accepted", "NoNewMachines", "all", int64(500), "act", admin, "Christmas holidays"},
+		"approvals": {
+			"printed", "k8s-1-33-7c2f1", "early", "Approved", "True", "Accepted", admin, "2027-01-07T06:00:00Z", "canaries looked at",
+		},
+	} {
+		table, err := tableOf(ctx, resource)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(table.Rows).NotTo(BeEmpty(), resource)
+		var rows [][]any
+		for _, r := range table.Rows {
+			rows = append(rows, r.Cells[:len(r.Cells)-1]) // without the age
+		}
+		Expect(rows).To(ContainElement(row), resource)
+	}
+})
+
+// status makes the least object of a kind and writes its status.
+func status(ctx context.Context, kind string, into client.Object, write func()) {
+	GinkgoHelper()
+	least := object(kind, least(kind), map[string]string{"Approval": `expiresAt: "2027-01-07T06:00:00Z"`}[kind])
+	least.SetName("printed")
+	create(ctx, least)
+	Expect(hub.Get(ctx, client.ObjectKeyFromObject(least), into)).To(Succeed())
+	write()
+	Expect(hub.Status().Update(ctx, into)).To(Succeed())
+}
 
 var _ = It("takes short names", func() {
 	list, err := discovered()

@@ -33,6 +33,7 @@ var (
 
 func TestAPI(t *testing.T) {
 	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(time.Minute) // until the API server's authorizer has seen a role
 	RunSpecs(t, "API")
 }
 
