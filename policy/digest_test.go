@@ -325,6 +325,47 @@ func TestDigestsNameAPlanAndItsSettings(t *testing.T) {
 	}
 }
 
+func TestSettingsThatMeanTheSameHaveOneDigest(t *testing.T) {
+	for name, edit := range map[string]func(*policy.Settings){
+		"none at once is one":               func(s *policy.Settings) { s.Waves[0].MaxConcurrency = 0 },
+		"fewer than no failures":            func(s *policy.Settings) { s.Waves[0].MaxFailures = -1 },
+		"what to do past no deadline":       func(s *policy.Settings) { s.Waves[2].DeadlineContinue = true },
+		"a limit of none is one":            func(s *policy.Settings) { s.Limits = append(s.Limits, policy.LimitSettings{Label: "rack"}) },
+		"limits listed backwards":           func(s *policy.Settings) { slices.Reverse(s.Limits) },
+		"a wider limit of the same":         func(s *policy.Settings) { s.Limits = append(s.Limits, policy.LimitSettings{Max: 9}) },
+		"calendars listed backwards":        func(s *policy.Settings) { slices.Reverse(s.Calendars) },
+		"a calendar listed twice":           func(s *policy.Settings) { s.Calendars = append(s.Calendars, s.Calendars[0]) },
+		"any time beside a named calendar":  func(s *policy.Settings) { s.AnyTime = true },
+		"the default beforeStart, said":     func(s *policy.Settings) { s.BeforeStart = "CatchUp" },
+		"the default order, said":           func(s *policy.Settings) { s.Order = policy.ControlPlaneFirst },
+		"a calendar that binds what it may": func(s *policy.Settings) { s.Calendars = append(s.Calendars, bound(s.Calendars[0])) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			was, is := approved(), approved()
+			if strings.HasPrefix(name, "a limit of none") {
+				was.Limits = append(was.Limits, policy.LimitSettings{Label: "rack", Max: 1})
+			}
+			edit(&is)
+			if policy.Digest("h", was) != policy.Digest("h", is) {
+				t.Errorf("%v and %v have two digests", was, is)
+			}
+		})
+	}
+	none, one := approved(), approved()
+	none.MachinesAtOnce, one.MachinesAtOnce = 0, 1
+	none.SingleControlPlane, one.SingleControlPlane = "", "Refuse"
+	none.MaxUnknown, one.MaxUnknown = -1, 6
+	none.Waves, one.Waves = none.Waves[2:], one.Waves[2:]
+	if policy.Digest("h", none) != policy.Digest("h", one) {
+		t.Error("defaults that are said have another digest")
+	}
+}
+
+func bound(c policy.CalendarSettings) policy.CalendarSettings {
+	c.Bound = true
+	return c
+}
+
 // TestADigestStandsForWhatWasApproved: while nobody has approved it, it is of the settings that people see, so that a wider
 // setting of the past is not approved unseen; once somebody has, slower settings may come and go.
 func TestADigestStandsForWhatWasApproved(t *testing.T) {

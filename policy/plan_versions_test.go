@@ -135,6 +135,19 @@ func TestC126ATargetThatIsNoVersionPlansNothing(t *testing.T) {
 	}
 }
 
+// What one cluster carries says nothing of another with the same versions.
+func TestWhatIsCarriedIsJudgedForEachCluster(t *testing.T) {
+	rest := []policy.WaveSpec{{Name: "rest", Rest: true}}
+	plan, err := planned(t, channelOf("v1.33.9"), rest, candidate("m/ns/1", carrying(version.CarriedByAll, "v1.33.10")),
+		candidate("m/ns/2", carrying(version.CarriedByNone, "v1.33.10")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string][]string{"rest": {"m/ns/1"}}, members(plan)); diff != "" {
+		t.Errorf("planned (-want +got):\n%s", diff)
+	}
+}
+
 // Clusters of the same versions are judged alike, and those of others are not judged by them.
 func TestVersionsAreJudgedForEachCluster(t *testing.T) {
 	plan, err := policy.MakePlan(policy.PlanInput{
@@ -142,17 +155,19 @@ func TestVersionsAreJudgedForEachCluster(t *testing.T) {
 		Candidates: []policy.Candidate{
 			candidate("m/ns/1", running("v1.32.1", "v1.31.1 v1.32.1")), candidate("m/ns/2", running("v1.32.1", "v1.31.1 v1.32.1")),
 			candidate("m/ns/3", running("v1.32.1 v1.31.1", "v1.32.1")), candidate("m/ns/4", running("v1.33.1", "v1.33.1")),
-			candidate("m/ns/5", running("v1.32.1 v1.31.1 v1.32.1", "")),
+			candidate("m/ns/5", running("v1.32.1 v1.31.1 v1.32.1", "")), candidate("m/ns/6", running("v1.32.1", "v1.34.1")),
+			candidate("m/ns/7", carrying(version.CarriedByAll, "v1.33.1")),
+			candidate("m/ns/8", carrying(version.CarriedByNone, "v1.34.1")),
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string][]string{"rest": {"m/ns/1", "m/ns/2", "m/ns/4"}}
+	want := map[string][]string{"rest": {"m/ns/1", "m/ns/2", "m/ns/4", "m/ns/7"}}
 	if diff := cmp.Diff(want, members(plan)); diff != "" {
 		t.Errorf("planned (-want +got):\n%s", diff)
 	}
-	if plan.Minor != 2 || plan.Patch != 1 {
-		t.Errorf("%d leave their minor and %d do not, want 2 and 1", plan.Minor, plan.Patch)
+	if plan.Minor != 2 || plan.Patch != 2 {
+		t.Errorf("%d leave their minor and %d do not, want 2 and 2", plan.Minor, plan.Patch)
 	}
 }

@@ -26,6 +26,7 @@ func TestC122EveryMinorOnTheWayIsAStation(t *testing.T) {
 		"within a minor":                 {"v1.33.1", "v1.33.9", nil},
 		"downwards":                      {"v1.34.1", "v1.33.9", nil},
 		"another major":                  {"v1.33.1", "v2.1", nil},
+		"another major, a minor away":    {"v1.999.1", "v2.0", nil},
 		"nothing that was read right":    {"v1.1", "v1.999", nil},
 		"the longest way":                {"v1.49", "v1.99", minors(50, 99)},
 		"an unreadable start":            {"?", "v1.33", nil},
