@@ -9,10 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -37,16 +40,22 @@ type hub struct {
 	// onlyRollouts: it answers for Rollouts only.
 	onlyRollouts bool
 	// refuse is asked before every create.
-	refuse   func(client.Object) error
-	gate     error
-	made     int
+	refuse func(client.Object) error
+	gate   error
+	made   int
+	events *events.FakeRecorder
+	// vouched: the API server vouches for the authors of Approvals.
+	vouched  bool
 	rollouts *rollout.Reconciler
 	policies *rollout.PolicyReconciler
 }
 
 func newHub(t *testing.T, objects ...client.Object) *hub {
 	t.Helper()
-	h := &hub{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 11, 30, 2, 0, 0, 0, time.UTC))}
+	h := &hub{
+		t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 11, 30, 2, 0, 0, 0, time.UTC)),
+		events: events.NewFakeRecorder(100), vouched: true,
+	}
 	live := interceptor.NewClient(snapshot(t, objects...), interceptor.Funcs{Create: h.create})
 	h.live = live
 	h.cache = interceptor.NewClient(live, interceptor.Funcs{
@@ -71,7 +80,7 @@ func snapshot(t *testing.T, objects ...client.Object) client.WithWatch {
 	}
 	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(
 		&fleetv1.RolloutPolicy{}, &fleetv1.Rollout{}, &fleetv1.ClusterUpgrade{}, &fleetv1.WorkloadCluster{},
-		&fleetv1.ManagementCluster{}).Build()
+		&fleetv1.ManagementCluster{}, &fleetv1.MaintenanceCalendar{}, &fleetv1.Freeze{}, &fleetv1.Approval{}).Build()
 }
 
 func (h *hub) reader(c client.Reader, of runtime.Object) client.Reader {
@@ -105,7 +114,8 @@ func (h *hub) create(ctx context.Context, c client.WithWatch, o client.Object, o
 func (h *hub) restart() {
 	h.rollouts = &rollout.Reconciler{
 		Hub: h.cache, Live: h.live, Clock: h.clock, MayWrite: func() error { return h.gate },
-		Pace: &pace.Pace[types.UID]{Clock: h.clock},
+		Pace: &pace.Pace[types.UID]{Clock: h.clock}, Events: h.events, HubNamespace: "windlass-system",
+		AuthorsVerified: func(*fleetv1.Approval) bool { return h.vouched },
 	}
 	h.policies = &rollout.PolicyReconciler{Hub: h.cache, Live: h.live, Clock: h.clock}
 }
@@ -114,20 +124,17 @@ func (h *hub) restart() {
 func (h *hub) hold() {
 	h.t.Helper()
 	var all []client.Object
-	for _, o := range h.list(&fleetv1.ManagementClusterList{}).(*fleetv1.ManagementClusterList).Items {
-		all = append(all, &o)
-	}
-	for _, o := range h.list(&fleetv1.WorkloadClusterList{}).(*fleetv1.WorkloadClusterList).Items {
-		all = append(all, &o)
-	}
-	for _, o := range h.list(&fleetv1.RolloutPolicyList{}).(*fleetv1.RolloutPolicyList).Items {
-		all = append(all, &o)
-	}
-	for _, o := range h.list(&fleetv1.RolloutList{}).(*fleetv1.RolloutList).Items {
-		all = append(all, &o)
-	}
-	for _, o := range h.list(&fleetv1.ClusterUpgradeList{}).(*fleetv1.ClusterUpgradeList).Items {
-		all = append(all, &o)
+	for _, l := range []client.ObjectList{
+		&fleetv1.ManagementClusterList{}, &fleetv1.WorkloadClusterList{}, &fleetv1.RolloutPolicyList{}, &fleetv1.RolloutList{},
+		&fleetv1.ClusterUpgradeList{}, &fleetv1.MaintenanceCalendarList{}, &fleetv1.FreezeList{}, &fleetv1.ApprovalList{},
+	} {
+		items, err := meta.ExtractList(h.list(l))
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		for _, item := range items {
+			all = append(all, item.(client.Object))
+		}
 	}
 	h.behind = snapshot(h.t, all...)
 }
@@ -247,4 +254,48 @@ func standing(name string) *fleetv1.RolloutPolicy {
 			}},
 		},
 	}
+}
+
+// succeed reports a ClusterUpgrade as proven, with nothing left on its member.
+func (h *hub) succeed(name string) {
+	h.t.Helper()
+	h.say(name, func(s *fleetv1.ClusterUpgradeStatus) {
+		s.Phase, s.Settled, s.EndedAt = fleetv1.UpgradeSucceeded, true, new(metav1.NewTime(h.clock.Now()))
+	})
+}
+
+// begin reports a machine of a ClusterUpgrade at work.
+func (h *hub) begin(name string) {
+	h.t.Helper()
+	h.say(name, func(s *fleetv1.ClusterUpgradeStatus) {
+		s.Phase, s.Claimed, s.StartedAt = fleetv1.UpgradeProgressing, true, new(metav1.NewTime(h.clock.Now()))
+	})
+}
+
+// say reports on a ClusterUpgrade as its controller does.
+func (h *hub) say(name string, change func(*fleetv1.ClusterUpgradeStatus)) {
+	h.t.Helper()
+	cu := &fleetv1.ClusterUpgrade{}
+	h.get(name, cu)
+	cu.Status.ObservedGeneration = cu.Generation
+	change(&cu.Status)
+	if err := h.live.Status().Update(h.t.Context(), cu); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// intents are what is asked of each cluster.
+func (h *hub) intents() map[string]string {
+	h.t.Helper()
+	all := map[string]string{}
+	for _, cu := range h.upgrades() {
+		all[cu.Name] = string(cu.Spec.Intent) + " " + fleetv1.UntilText(cu.Spec.NotAfter)
+	}
+	return all
+}
+
+// changed tells the intents that are others than before.
+func (h *hub) changed(before map[string]string) string {
+	h.t.Helper()
+	return cmp.Diff(before, h.intents())
 }
