@@ -91,8 +91,8 @@ func (c *Calendar) stretch(at int64) stretch {
 	case at >= dusk:
 		return stretch{from: dusk, until: never}
 	}
-	number := (at - dawn) / blockLength
-	within := span{dawn + number*blockLength, min(dusk, dawn+(number+1)*blockLength)}
+	number := floorDiv(at, blockLength)
+	within := span{max(dawn, number*blockLength), min(dusk, (number+1)*blockLength)}
 	return around(at, c.block(number, within), within)
 }
 

@@ -3,10 +3,7 @@
 
 package window
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 // Packing is how pieces of work fall into openings.
 type Packing struct {
@@ -37,8 +34,8 @@ func (s Set) Fits(t time.Time, d time.Duration) (at time.Time, in Span, ok bool)
 
 func (s Set) fits(from, d int64) (at int64, in span, ok bool) {
 	if s.stretch(from).open {
-		if closes := end(s, from); d <= closes-from {
-			return from, span{start(s, from), closes}, true
+		if left := (span{from, end(s, from)}); d <= left.room() {
+			return from, span{start(s, from), left.end}, true
 		}
 	}
 	at = from
@@ -47,7 +44,7 @@ func (s Set) fits(from, d int64) (at int64, in span, ok bool) {
 		if !found || opening.start > later(from, int64(Horizon)) {
 			break
 		}
-		if d <= opening.end-opening.start {
+		if d <= opening.room() {
 			return opening.start, opening, true
 		}
 		at = opening.start
@@ -75,20 +72,12 @@ func (s Set) Pack(t time.Time, d time.Duration, n int) (Packing, bool) {
 			packing.Start = moment(begin)
 		}
 		packing.Openings++
-		here := min(left, pieces(begin, opening.end, int64(d)))
-		if here > (math.MaxInt64-begin)/int64(d) || begin+here*int64(d) > bound {
+		here := min(left, span{begin, opening.end}.room()/int64(d))
+		if here > (bound-begin)/int64(d) {
 			return Packing{}, false
 		}
 		at, left = begin+here*int64(d), left-here
 		packing.End = moment(at)
 	}
 	return packing, true
-}
-
-// pieces is how many of d fit between two instants.
-func pieces(begin, end, d int64) int64 {
-	if end == never {
-		return math.MaxInt64
-	}
-	return (end - begin) / d
 }

@@ -128,9 +128,14 @@ func (c *compiler) reviewOpenings(calendar *Calendar) {
 		return
 	}
 	for i := range calendar.windows {
-		at := moment(calendar.windows[i].reviewFrom()*second - 2*daySeconds*second)
-		if _, found := calendar.Next(at); found || calendar.Open(at) {
-			return
+		// Leap days are at most eight years apart.
+		from := (calendar.windows[i].reviewFrom() - 2*daySeconds) * second
+		for at := from; at < from+9*366*daySeconds*second; {
+			state := calendar.stretch(at)
+			if state.open {
+				return
+			}
+			at = state.until
 		}
 	}
 	c.warn("exclusions", complain("", "exclusions that leave an opening", "leave no opening of the windows"))

@@ -64,7 +64,10 @@ func closesAt(s stretcher, t time.Time) (time.Time, bool) {
 
 func next(s stretcher, t time.Time) (Span, bool) {
 	opening, found := nextSpan(s, instant(t))
-	return opening.public(), found
+	if !found {
+		return Span{}, false
+	}
+	return opening.public(), true
 }
 
 // nextSpan is the first opening that starts after an instant.

@@ -55,6 +55,14 @@ func moment(at int64) time.Time {
 // span is a Span in instants.
 type span struct{ start, end int64 }
 
+// room is how long it is, without bound where it has no end.
+func (s span) room() int64 {
+	if s.start == always || s.end == never {
+		return math.MaxInt64
+	}
+	return s.end - s.start
+}
+
 func (s span) public() Span { return Span{Start: moment(s.start), End: moment(s.end)} }
 
 // bounds of a Span, in instants.
