@@ -62,7 +62,7 @@ func TestActsAndCalendarsRememberTheFieldsThatTheyDoNotKnow(t *testing.T) {
 		"timezone":"UTC","windows":[{"schedule":"0 2 * * 6","duration":"4h"},{"shedule":"0 2 * * 0"}],"exclusion":[]}}`, &calendar)
 	var freeze fleetv1.Freeze
 	read(t, `{"apiVersion":"fleet.windlass.dev/v1alpha1","kind":"Freeze","spec":{
-		"scope":{"polices":["k8s-1-33"]},"untill":"2027-01-07T06:00:00Z","from":"2026-12-18T16:00:00Z"}}`, &freeze)
+		"scope":{"polices":["k8s-1-33"]},"untl":"2027-01-07T06:00:00Z","from":"2026-12-18T16:00:00Z"}}`, &freeze)
 	var approval fleetv1.Approval
 	read(t, `{"apiVersion":"fleet.windlass.dev/v1alpha1","kind":"Approval","spec":{
 		"rollout":"ro","expires":"2027-01-07T06:00:00Z"}}`, &approval)
@@ -73,8 +73,8 @@ func TestActsAndCalendarsRememberTheFieldsThatTheyDoNotKnow(t *testing.T) {
 	want := map[string][]string{
 		"unknown field spec.timezone, spec.windows[1].shedule, spec.exclusion; accepted: what kubectl explain " +
 			"maintenancecalendar.spec lists": {"spec.timezone", "spec.windows[1].shedule", "spec.exclusion"},
-		"unknown field spec.scope.polices, spec.untill; accepted: what kubectl explain freeze.spec.scope lists": {
-			"spec.scope.polices", "spec.untill",
+		"unknown field spec.scope.polices, spec.untl; accepted: what kubectl explain freeze.spec.scope lists": {
+			"spec.scope.polices", "spec.untl",
 		},
 		"unknown field spec.expires; accepted: what kubectl explain approval.spec lists": {"spec.expires"},
 	}
