@@ -22,6 +22,24 @@ func (m Member) Retire(ctx context.Context, seen capi.Cluster, o Owner) error {
 	return m.patch(ctx, o.GVK, o.Meta, write)
 }
 
+// ClearReleases takes the release off an owner, then off its machines, which are refreshed once more then.
+func (m Member) ClearReleases(ctx context.Context, seen capi.Cluster, o Owner, machines []capi.Machine) error {
+	if _, err := m.claimed(ctx, seen); err != nil {
+		return err
+	}
+	write := changes{}
+	write.remove(m.Keys.Release)
+	if err := m.patch(ctx, o.GVK, o.Meta, write); err != nil {
+		return err
+	}
+	for _, machine := range machines {
+		if err := m.patch(ctx, m.Kinds.Machine, machine.Meta, write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // ReturnRelease gives an owner the release back that was taken off it.
 func (m Member) ReturnRelease(ctx context.Context, seen capi.Cluster, o Owner, release string) error {
 	if _, err := m.claimed(ctx, seen); err != nil {

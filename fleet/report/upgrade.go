@@ -109,12 +109,16 @@ type moves struct {
 // is not measured.
 func progress(s *fleetv1.ClusterUpgradeStatus, l Look, unseen bool, at metav1.Time) moves {
 	before, granted := map[string]fleetv1.MachineProgress{}, map[string]*metav1.Time{}
+	cleared := map[string]*metav1.Time{l.Step.Cleared: &at}
 	for _, m := range s.Machines {
 		before[m.Name] = m
 	}
 	proven := 0
 	for _, o := range s.Owners {
 		granted[o.Kind+"/"+o.Name] = o.GrantedAt
+		if o.ClearedAt != nil {
+			cleared[o.Kind+"/"+o.Name] = o.ClearedAt
+		}
 		proven += int(o.Done)
 	}
 	if l.Step.Action == cluster.GrantOwner {
@@ -127,7 +131,7 @@ func progress(s *fleetv1.ClusterUpgradeStatus, l Look, unseen bool, at metav1.Ti
 	for _, o := range l.Owners {
 		p := fleetv1.OwnerProgress{
 			Kind: o.Kind, Name: o.Name, Role: fleetv1.OwnerRole(o.Role), Total: int32(len(o.Machines)),
-			GrantedAt: granted[o.ID()], PreviousRelease: previous[o.ID()].PreviousRelease,
+			GrantedAt: granted[o.ID()], ClearedAt: cleared[o.ID()], PreviousRelease: previous[o.ID()].PreviousRelease,
 		}
 		delete(previous, o.ID())
 		for _, m := range o.Machines {

@@ -70,6 +70,7 @@ func observe(cu *fleetv1.ClusterUpgrade, reach Reach, w member.World, d drive.Me
 		NotAfter:                instant(cu.Spec.NotAfter),
 		Order:                   policy.Order(cu.Spec.Upgrade.Order),
 		AllowSingleControlPlane: single(cu, w),
+		NotBefore:               instant(cu.Spec.Upgrade.RefreshedAfter),
 		ProgressDeadline:        duration(cu.Spec.Upgrade.ProgressDeadline, 0),
 		Worked:                  report.Worked(cu.Status),
 		Open:                    reach.Open,
@@ -109,6 +110,7 @@ func observe(cu *fleetv1.ClusterUpgrade, reach Reach, w member.World, d drive.Me
 		s.addOwner(o, planFor(cu, o, w), d)
 		last := &s.observation.Owners[len(s.observation.Owners)-1]
 		last.GrantedAt, last.MovedAt = moved(cu, o)
+		stale(cu, last)
 	}
 	s.observation.Foreign = s.foreign(d)
 	if reach.PerMachine || reach.ProviderPresent {
@@ -138,6 +140,38 @@ func owners(cu *fleetv1.ClusterUpgrade, w member.World) []fleetv1.UpgradeOwner {
 		}
 	}
 	return all
+}
+
+// stale: what its machines carry proves nothing as long as it may be of before this upgrade, since no mark tells when a
+// refresh ended (law 3). Its releases are taken off; who carries one after that was refreshed.
+func stale(cu *fleetv1.ClusterUpgrade, o *cluster.Owner) {
+	after := cu.Spec.Upgrade.RefreshedAfter
+	cleared := slices.ContainsFunc(cu.Status.Owners, func(p fleetv1.OwnerProgress) bool {
+		return p.Kind == o.Kind && p.Name == o.Name && p.ClearedAt != nil
+	})
+	if after == nil || cleared || len(o.Machines) == 0 {
+		return
+	}
+	o.Stale = true
+	for i := range o.Machines {
+		if m := &o.Machines[i]; m.Proven.Status != cluster.False {
+			m.Proven = cluster.Verdict{Status: cluster.False, Message: "machine " + m.Name + " is not known to have been refreshed " +
+				"after " + after.UTC().Format(time.RFC3339) + " (refreshedAfter)"}
+		}
+	}
+}
+
+// carrying are the machines of an owner that carry its target's release.
+func (s *scene) carrying(id string) []capi.Machine {
+	var names []string
+	for _, o := range s.observation.Owners {
+		for _, m := range o.Machines {
+			if o.ID() == id && m.Release == o.Target {
+				names = append(names, m.Name)
+			}
+		}
+	}
+	return s.named(names)
 }
 
 // moved is when an owner was last granted, and when a machine of it last began or ended, as the status remembers it.

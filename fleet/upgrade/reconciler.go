@@ -279,7 +279,7 @@ func carryOut(ctx context.Context, step cluster.Step, s scene, d drive.Member, n
 		return d.Settle(ctx, seen, s.owners, s.named(step.Leftovers))
 	case cluster.ReleaseClaim:
 		return d.ReleaseClaim(ctx, seen)
-	case cluster.RetireOwner, cluster.ReturnRelease:
+	case cluster.RetireOwner, cluster.ReturnRelease, cluster.ClearReleases:
 		return onOwner(ctx, step, s, d)
 	case cluster.GrantMachine, cluster.FollowMachine, cluster.RevokeMachine, cluster.ClearMachine, cluster.RecordRelease:
 		return onMachine(ctx, step, s, d)
@@ -287,7 +287,7 @@ func carryOut(ctx context.Context, step cluster.Step, s scene, d drive.Member, n
 	return fmt.Errorf("unknown action %q", step.Action)
 }
 
-// onOwner is what is written on an owner for the controllers of a provider.
+// onOwner is what is written on an owner but for a grant: its release, and what the controllers of a provider obey.
 func onOwner(ctx context.Context, step cluster.Step, s scene, d drive.Member) error {
 	o, found := s.owner(step.Owner)
 	if !found {
@@ -295,6 +295,9 @@ func onOwner(ctx context.Context, step cluster.Step, s scene, d drive.Member) er
 	}
 	if step.Action == cluster.ReturnRelease {
 		return d.ReturnRelease(ctx, s.world.Cluster, o, s.previous(step.Owner))
+	}
+	if step.Action == cluster.ClearReleases {
+		return d.ClearReleases(ctx, s.world.Cluster, o, s.carrying(step.Owner))
 	}
 	return d.Retire(ctx, s.world.Cluster, o)
 }

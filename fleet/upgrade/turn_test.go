@@ -152,3 +152,43 @@ func TestC109MarkedClustersMayLoseTheirAPIForAWhile(t *testing.T) {
 		})
 	}
 }
+
+// TestLaw3WhatAMachineCarriesProvesNothingUntilItsReleaseCameOff where refreshedAfter is given.
+func TestLaw3WhatAMachineCarriesProvesNothingUntilItsReleaseCameOff(t *testing.T) {
+	w := shown(healthy("cp-1", "", "v1.33.9", release(target)), healthy("cp-2", "", "v1.33.9", nil),
+		healthy("md-1", "md", "v1.33.9", release(target)))
+	proven := func(cu *fleetv1.ClusterUpgrade) map[string]cluster.Status {
+		of := map[string]cluster.Status{}
+		for _, o := range observe(cu, reachable, w, ours).observation.Owners {
+			for _, m := range o.Machines {
+				of[m.Name] = m.Proven.Status
+			}
+		}
+		return of
+	}
+	cu := planned("v1.33.9")
+	if diff := cmp.Diff(map[string]cluster.Status{"cp-1": "True", "cp-2": "False", "md-1": "True"}, proven(cu)); diff != "" {
+		t.Errorf("without refreshedAfter (-want +got):\n%s", diff)
+	}
+	cu.Spec.Upgrade.RefreshedAfter = new(metav1.NewTime(start))
+	if diff := cmp.Diff(map[string]cluster.Status{"cp-1": "False", "cp-2": "False", "md-1": "False"}, proven(cu)); diff != "" {
+		t.Errorf("with it (-want +got):\n%s", diff)
+	}
+	s := observe(cu, reachable, w, ours)
+	const cp = "CK8sControlPlane/cp"
+	step := cluster.Step{Phase: policy.Progressing, Action: cluster.GrantOwner, Owner: cp, Cleared: cp}
+	for range 2 { // it is stored once, and kept
+		cu.Status = report.Upgrade(cu, report.Look{Owners: s.observation.Owners, Step: step, Seen: true}, start)
+		step.Action, step.Owner, step.Cleared = cluster.None, "", ""
+	}
+	if diff := cmp.Diff(map[string]cluster.Status{"cp-1": "True", "cp-2": "False", "md-1": "False"}, proven(cu)); diff != "" {
+		t.Errorf("after the releases of the control plane came off (-want +got):\n%s", diff)
+	}
+	var names []string
+	for _, m := range s.carrying(cp) {
+		names = append(names, m.Name)
+	}
+	if diff := cmp.Diff([]string{"cp-1"}, names); diff != "" {
+		t.Errorf("those that carry it (-want +got):\n%s", diff)
+	}
+}

@@ -5,6 +5,7 @@ package cluster
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/windlass-dev/windlass/policy"
@@ -40,8 +41,8 @@ func (l look) begun() bool {
 	return found
 }
 
-// hindered is what keeps a cluster from being begun. Nothing is written to find out, so that it costs nobody a slot.
-func (l look) hindered() (Step, bool) {
+// stopped is what keeps a cluster as a whole from being begun.
+func (l look) stopped() (Step, bool) {
 	o := l.o
 	switch {
 	case o.Deleting:
@@ -50,6 +51,19 @@ func (l look) hindered() (Step, bool) {
 		return l.hold(policy.ReasonClusterPaused, "the cluster is paused"), true
 	case l.wished():
 		return l.heed(), true
+	case l.now.Before(o.NotBefore) && !l.started():
+		step := l.hold(ReasonWaiting, "nothing begins before %s (refreshedAfter)", o.NotBefore.UTC().Format(time.RFC3339))
+		step.Recheck, step.WaitUntil = o.NotBefore, o.NotBefore
+		return step, true
+	}
+	return Step{}, false
+}
+
+// hindered is what keeps a cluster from being begun. Nothing is written to find out, so that it costs nobody a slot.
+func (l look) hindered() (Step, bool) {
+	o := l.o
+	if step, stopped := l.stopped(); stopped {
+		return step, true
 	}
 	for _, owner := range o.inOrder() {
 		switch machine, busy := owner.inFlight(); {
@@ -118,6 +132,20 @@ func (l look) grant(current Owner) Step {
 	}
 	step := progressing(ReasonStarting, "%s is given %s", current.ID(), current.Target)
 	step.Action, step.Owner = GrantOwner, current.ID()
+	return cleared(step, current)
+}
+
+// cleared puts before a grant that the machines of an owner lose the release that they carry, where each is to be
+// refreshed once more: who carries it later on was.
+func cleared(step Step, current Owner) Step {
+	switch {
+	case !current.Stale:
+	case slices.ContainsFunc(current.Machines, func(m Machine) bool { return m.Release == current.Target }):
+		step.Action, step.Machine = ClearReleases, ""
+		step.Message = "the machines of " + current.ID() + " are to be refreshed once more: their release is taken off"
+	default:
+		step.Cleared = current.ID()
+	}
 	return step
 }
 

@@ -68,7 +68,7 @@ func (l look) ask(current Owner, m Machine) Step {
 	}
 	step := progressing(ReasonStarting, text, m.Name, current.ID(), current.Target)
 	step.Action, step.Owner, step.Machine, step.CurrentMachine = action, current.ID(), m.Name, m.Name
-	return step
+	return cleared(step, current)
 }
 
 // unfit is what speaks against beginning a machine now: order, quorum and health are the hub's (faults 5, 9b, 15, 16).

@@ -39,6 +39,9 @@ func Next(o Observation, now time.Time) Step {
 	if !Final(step.Phase) {
 		l.clocks(&step)
 	}
+	if step.Action != GrantOwner && step.Action != GrantMachine {
+		step.Cleared = ""
+	}
 	if step.Action == Settle {
 		step.Leftovers = l.leftovers()
 	}

@@ -35,6 +35,8 @@ type Observation struct {
 	// AllProven and forgets it at the first without.
 	ProvenSince time.Time
 
+	// NotBefore is when the first machine may begin; zero: at any time.
+	NotBefore time.Time
 	// ProgressDeadline is how long work may be allowed without a machine that ends; 0: no deadline. Worked is how long it
 	// has been, as stored; the caller keeps it by Step.Works, and begins it anew when a machine ends (law 13).
 	ProgressDeadline time.Duration
@@ -178,6 +180,9 @@ type Owner struct {
 	Machines []Machine
 	// Health of the owner itself.
 	Health Verdict
+	// Stale: its machines must be refreshed by this upgrade whatever release they carry (refreshedAfter), and may still carry
+	// one of before. The release comes off first; see Step.Cleared.
+	Stale bool
 	// Rolling says why its machines are being replaced; empty: they are not. Of one whose machines are granted one by one.
 	Rolling string
 	// EngineError is what the engine says is wrong with it; empty: nothing.

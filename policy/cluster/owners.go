@@ -36,7 +36,7 @@ func (o Owner) rank() int {
 
 // done: all its machines are there and proven, and the engine has taken its target off.
 func (o Owner) done() bool {
-	if !o.Present || o.Deleting || o.HasTo || len(o.Machines) != o.Replicas || o.Health.Status == False {
+	if !o.Present || o.Deleting || o.HasTo || o.Stale || len(o.Machines) != o.Replicas || o.Health.Status == False {
 		return false
 	}
 	return !slices.ContainsFunc(o.Machines, func(m Machine) bool {
@@ -58,9 +58,9 @@ func (o Owner) active() bool {
 	return busy || o.Ours && o.HasTo
 }
 
-// lacking: a machine of it does not carry the target, or carries it with an older kubelet (law 3).
+// lacking: a machine of it must be refreshed once more, does not carry the target, or carries it with an older kubelet (law 3).
 func (o Owner) lacking() bool {
-	return slices.ContainsFunc(o.Machines, func(m Machine) bool {
+	return o.Stale || slices.ContainsFunc(o.Machines, func(m Machine) bool {
 		return m.Release != o.Target || !version.Fits(m.Kubelet, o.Version)
 	})
 }

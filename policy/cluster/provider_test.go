@@ -106,6 +106,9 @@ func (w *provided) look(t fataler) cluster.Step {
 	for name, n := range w.nodes {
 		n.m.Record = step.Records[name]
 	}
+	for i := range w.o.Owners {
+		w.o.Owners[i].Stale = w.o.Owners[i].Stale && w.o.Owners[i].ID() != step.Cleared
+	}
 	w.show(step)
 	if !w.crash() {
 		w.act(step)
@@ -135,6 +138,9 @@ func (w *provided) observe() {
 			m.Proven = cluster.Verdict{Status: cluster.False, Message: m.Name + " is at " + m.Release + ", " + m.Kubelet}
 			if m.Release == o.Target && m.Kubelet == latest {
 				m.Proven = m.Health
+			}
+			if o.Stale {
+				m.Proven = cluster.Verdict{Status: cluster.False, Message: m.Name + " may be of before"}
 			}
 			m.Leftovers = m.Ours
 		}
@@ -191,7 +197,21 @@ func (w *provided) act(step cluster.Step) {
 	}
 }
 
+// clear takes the release off an owner's machines.
+func (w *provided) clear(id string) {
+	for i := range w.o.Owners {
+		for k := range w.o.Owners[i].Machines {
+			if w.o.Owners[i].ID() == id {
+				w.o.Owners[i].Machines[k].Release = ""
+			}
+		}
+	}
+}
+
 func (w *provided) actOn(step cluster.Step) {
+	if step.Action == cluster.ClearReleases {
+		w.clear(step.Owner)
+	}
 	if step.Machine == "" {
 		return
 	}

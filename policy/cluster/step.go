@@ -32,6 +32,8 @@ const (
 	ReleaseClaim Action = "ReleaseClaim"
 	// RetireOwner takes off an owner what the controllers of a provider would obey. Store its release before.
 	RetireOwner Action = "RetireOwner"
+	// ClearReleases takes the target's release off an owner and its machines, so that each is refreshed once more.
+	ClearReleases Action = "ClearReleases"
 	// ReturnRelease gives an owner the release back that was taken off it.
 	ReturnRelease Action = "ReturnRelease"
 	// GrantMachine writes its owner's target and the holder on a machine, and removes every mark of before.
@@ -126,6 +128,9 @@ type Step struct {
 	CurrentMachine string
 	// LastError is the last thing said about a failure.
 	LastError string
+	// Cleared is an owner, as Owner.ID, none of whose machines carries its target's release by now. Store the time before the
+	// action is carried out: Owner.Stale is so until then.
+	Cleared string
 	// Works: work is allowed, so that the time of progressDeadline counts (see Observation.Worked).
 	Works bool
 	// Wished: the wish of the cluster's owner is being honoured, or was for as long as may be. The caller stores the time of

@@ -21,6 +21,8 @@ type world struct {
 	fate []string
 	log  strings.Builder
 	last string
+	// refreshes that the engine began.
+	refreshes int
 }
 
 // fataler is what a failed check calls.
@@ -52,6 +54,9 @@ func (w *world) keep(step cluster.Step) {
 	w.o.Settled = step.Settled
 	if step.Starts {
 		w.o.StartedAt = w.now
+	}
+	if step.Cleared != "" {
+		w.owner(step.Cleared).Stale = false
 	}
 	w.o.Worked = w.o.Worked.Run(step.Works, w.now)
 	switch {
@@ -98,6 +103,10 @@ func (w *world) act(step cluster.Step) {
 	case cluster.GrantOwner:
 		o := w.owner(step.Owner)
 		o.To, o.HasTo, o.Ours, o.PlanMatches, o.GrantedAt = o.Target, true, true, true, w.now
+	case cluster.ClearReleases:
+		for i := range w.owner(step.Owner).Machines {
+			w.owner(step.Owner).Machines[i].Release = ""
+		}
 	case cluster.WithdrawOwner:
 		o := w.owner(step.Owner)
 		o.To, o.HasTo, o.Ours, o.PlanMatches = "", false, false, false
@@ -140,6 +149,7 @@ func (w *world) engine() {
 		case w.o.StartBefore.After(w.now):
 			m := &o.Machines[next]
 			m.Requested, m.InFlight, m.Leftovers = true, true, true
+			w.refreshes++
 			o.MovedAt = w.now
 		}
 	}
