@@ -58,7 +58,7 @@ func (h *hub) asked(rollout string) map[string]fleetv1.Intent {
 // TestC050_ALimitHoldsWhateverTheCacheShows: ten clusters that are eligible at once, a cache that is held back and let go at
 // random, hubs that are started again, members that finish: never more than two in flight.
 func TestC050_ALimitHoldsWhateverTheCacheShows(t *testing.T) {
-	const runs, looks, limit = 40, 24, 2
+	const runs, looks, limit = 12, 24, 2
 	for seed := range uint64(runs) {
 		random := rand.New(rand.NewPCG(seed, 50))
 		p := standing("k8s")
