@@ -53,7 +53,8 @@ func Over(phase string) bool {
 	case fleetv1.RolloutHalted, fleetv1.RolloutSucceeded, fleetv1.RolloutCompletedWithFailures, fleetv1.RolloutCancelled,
 		fleetv1.RolloutSuperseded:
 		return true
-	case fleetv1.RolloutPlanning, fleetv1.RolloutProgressing, fleetv1.RolloutPaused:
+	case fleetv1.RolloutPlanning, fleetv1.RolloutAwaitingApproval, fleetv1.RolloutProgressing, fleetv1.RolloutPaused,
+		fleetv1.RolloutCatchingUp:
 		return false
 	}
 	return false
@@ -123,10 +124,10 @@ func waiting(w *fleetv1.Waiting, halted bool) *Why {
 // stopping is why a rollout as a whole starts nothing; nil while it progresses or is through.
 func stopping(r Rollout) *Why {
 	switch fleetv1.RolloutPhase(r.Phase) {
-	case fleetv1.RolloutPlanning, fleetv1.RolloutPaused, fleetv1.RolloutHalted:
+	case fleetv1.RolloutPlanning, fleetv1.RolloutAwaitingApproval, fleetv1.RolloutPaused, fleetv1.RolloutHalted:
 		return r.Why.of(OfRollout)
-	case fleetv1.RolloutProgressing, fleetv1.RolloutSucceeded, fleetv1.RolloutCompletedWithFailures,
-		fleetv1.RolloutCancelled, fleetv1.RolloutSuperseded:
+	case fleetv1.RolloutProgressing, fleetv1.RolloutCatchingUp, fleetv1.RolloutSucceeded,
+		fleetv1.RolloutCompletedWithFailures, fleetv1.RolloutCancelled, fleetv1.RolloutSuperseded:
 	}
 	return nil
 }

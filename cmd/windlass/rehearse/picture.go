@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rehearse
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/windlass-dev/windlass/cmd/windlass/gantt"
+	"github.com/windlass-dev/windlass/fleet/observe"
+	"github.com/windlass-dev/windlass/policy"
+	"github.com/windlass-dev/windlass/policy/simulate"
+	"github.com/windlass-dev/windlass/policy/window"
+)
+
+// Chart is the picture of what was played: a row for each cluster, by wave, then by management cluster.
+func (r *Rehearsal) Chart(result simulate.Result, from time.Time, zone *time.Location) gantt.Chart {
+	end := from
+	for _, c := range result.Clusters {
+		for _, s := range c.Spans {
+			if s.End.After(end) {
+				end = s.End
+			}
+		}
+	}
+	chart := gantt.Chart{
+		Title: fmt.Sprintf("%s: %s", r.Policy.Name, observe.Text(r.Hub.Rollout.Spec.Target)), Zone: zone,
+		Subtitle: fmt.Sprintf("%d clusters in %d management clusters, %s: %s", len(result.Clusters), len(r.Fleet.Members),
+			result.Phase, result.Message),
+		Span: window.Span{Start: from, End: end.Add(12 * time.Hour)},
+	}
+	hours := r.hours(chart.Span)
+	for _, w := range result.Waves {
+		group := gantt.Group{Name: w.Name, Note: fmt.Sprintf("%d of %d", w.State.Succeeded, w.State.Planned)}
+		for _, c := range inWave(result.Clusters, w.Name) {
+			key := r.keyOf(c.ID)
+			group.Rows = append(group.Rows, gantt.Row{Label: c.Path, Key: key, Hours: hours[key], Bars: bars(c)})
+		}
+		if len(group.Rows) > 0 {
+			chart.Groups = append(chart.Groups, group)
+		}
+	}
+	for _, f := range r.Fleet.Freezes {
+		until := cmp.Or(f.Until, chart.Span.End)
+		chart.Stops = append(chart.Stops, gantt.Stop{Span: window.Span{Start: f.From, End: until}, Name: "Freeze " + f.Name})
+	}
+	return chart
+}
+
+func inWave(all []simulate.Course, wave string) []simulate.Course {
+	var mine []simulate.Course
+	for _, c := range all {
+		if c.Wave == wave {
+			mine = append(mine, c)
+		}
+	}
+	slices.SortStableFunc(mine, func(a, b simulate.Course) int {
+		return cmp.Or(cmp.Compare(a.Member, b.Member), a.Began.Compare(b.Began))
+	})
+	return mine
+}
+
+func bars(c simulate.Course) []gantt.Bar {
+	kind := map[policy.ClusterPhase]gantt.Kind{policy.Succeeded: gantt.Done, policy.Failed: gantt.Failed}[c.Phase]
+	if kind == "" {
+		kind = gantt.Begun
+	}
+	list := make([]gantt.Bar, 0, len(c.Spans))
+	for _, s := range c.Spans {
+		list = append(list, gantt.Bar{Span: s, Kind: kind})
+	}
+	return list
+}
+
+// keyOf names the calendars of a cluster: clusters with one key have one set of hours.
+func (r *Rehearsal) keyOf(id string) string {
+	for i := range r.Fleet.Clusters {
+		if r.Fleet.Clusters[i].ID == id {
+			return strings.Join(r.Fleet.Clusters[i].Calendars, " ")
+		}
+	}
+	return ""
+}
+
+// hours are the openings within a span, by key; no calendars: always open.
+func (r *Rehearsal) hours(span window.Span) map[string][]window.Span {
+	all := map[string][]window.Span{}
+	for i := range r.Fleet.Clusters {
+		names := r.Fleet.Clusters[i].Calendars
+		key := strings.Join(names, " ")
+		if _, done := all[key]; done || len(names) == 0 {
+			continue
+		}
+		calendars := make([]*window.Calendar, 0, len(names))
+		for _, name := range names {
+			calendars = append(calendars, r.Fleet.Calendars[name].Hours)
+		}
+		set := window.NewSet(calendars...)
+		open := []window.Span{}
+		at := span.Start
+		if until, is := set.ClosesAt(at); is {
+			open = append(open, window.Span{Start: at, End: until})
+		}
+		for {
+			next, found := set.Next(at)
+			if !found || !next.Start.Before(span.End) {
+				break
+			}
+			open, at = append(open, next), next.Start
+		}
+		all[key] = open
+	}
+	return all
+}
