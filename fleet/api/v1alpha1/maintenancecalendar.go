@@ -128,7 +128,7 @@ type CalendarWindow struct {
 // CalendarMoment is an instant as RFC 3339 writes it, or a local date.
 //
 // +kubebuilder:validation:MaxLength=40
-// +kubebuilder:validation:XValidation:rule=`self.matches('^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])(T([01][0-9]|2[0-3])(:[0-5][0-9]){2}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9]))?$') && timestamp(size(self) == 10 ? self + 'T00:00:00Z' : self) > timestamp('2000-01-01T00:00:00Z') && !self.matches('^(2[2-9]|[3-9])')`,message="exclusions[]: from and to must each be a date or an instant as RFC 3339 writes it; accepted: 2026-12-24, 2026-12-24T18:00:00+01:00"
+// +kubebuilder:validation:XValidation:rule=`self.matches('^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])(T([01][0-9]|2[0-3])(:[0-5][0-9]){2}([.][0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9]))?$') && timestamp(size(self) == 10 ? self + 'T00:00:00Z' : self) >= timestamp('1900-01-01T00:00:00Z') && !self.matches('^(2[2-9]|[3-9])')`,message="exclusions[]: from and to must each be a date or an instant as RFC 3339 writes it; accepted: 2026-12-24, 2026-12-24T18:00:00+01:00"
 type CalendarMoment string
 
 // CalendarExclusion is closed from each start of a recurrence for a duration, or once.
@@ -138,7 +138,7 @@ type CalendarMoment string
 // +kubebuilder:validation:XValidation:rule=`has(self.duration) == (has(self.schedule) || has(self.rrule))`,message="exclusions[].duration: stands beside schedule and rrule, and only there; accepted: {schedule: 0 0 1 * *, duration: 24h}",fieldPath=".duration"
 // +kubebuilder:validation:XValidation:rule=`!has(self.from) || !has(self.to) || (size(self.from) == 10) == (size(self.to) == 10)`,message="exclusions[]: from and to must be of one form; accepted: two dates, or two instants",fieldPath=".to"
 // +kubebuilder:validation:XValidation:rule=`!has(self.from) || !has(self.to) || !self.from.matches('^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$') || !self.to.matches('^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$') || self.from <= self.to`,message="exclusions[].to: is before from; accepted: the same date as from, which is one whole day, or a later one",fieldPath=".to"
-// +kubebuilder:validation:XValidation:rule=`!has(self.from) || !has(self.to) || !self.from.matches('^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3])(:[0-5][0-9]){2}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$') || !self.to.matches('^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3])(:[0-5][0-9]){2}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$') || timestamp(self.from) < timestamp(self.to)`,message="exclusions[].to: is not after from; accepted: a later instant",fieldPath=".to"
+// +kubebuilder:validation:XValidation:rule=`!has(self.from) || !has(self.to) || !self.from.matches('^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3])(:[0-5][0-9]){2}([.][0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$') || !self.to.matches('^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3])(:[0-5][0-9]){2}([.][0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$') || timestamp(self.from) < timestamp(self.to)`,message="exclusions[].to: is not after from; accepted: a later instant",fieldPath=".to"
 type CalendarExclusion struct {
 	// schedule of the starts, in the calendar's time zone.
 	// +optional

@@ -204,6 +204,57 @@ var _ = Describe("the API server and the hub agree", func() {
 	})
 })
 
+var _ = Describe("the API server and the hub agree too", func() {
+	week := func() []any { return []any{map[string]any{"schedule": "0 2 * * 6", "duration": "1h"}} }
+	weekly := []window.Recurrence{{Schedule: "0 2 * * 6", Duration: time.Hour}}
+
+	It("on exclusions", func(ctx SpecContext) {
+		for _, ends := range [][2]string{
+			{"2026-12-24", "2026-12-26"}, {"2026-12-24", "2026-12-24"}, {"2026-12-26", "2026-12-24"}, {"2028-02-29", "2028-02-29"},
+			{"2026-02-29", "2026-03-01"}, {"2026-13-01", "2026-13-02"}, {"2026-1-1", "2026-1-2"}, {"2026-12-24 ", "2026-12-26"},
+			{"24.12.2026", "26.12.2026"}, {"2026-12-24", "2026-12-26T00:00:00Z"}, {"2026-12-24T00:00:00Z", "2026-12-26"},
+			{"2026-12-24T00:00:00Z", "2026-12-24T00:00:00Z"}, {"2026-12-24T00:00:00Z", "2026-12-24T00:00:01Z"},
+			{"2026-12-24T18:00:00+01:00", "2026-12-24T17:00:00Z"}, {"2026-12-24T18:00:00+01:00", "2026-12-24T17:30:00Z"},
+			{"2026-12-24T18:00:00", "2026-12-24T19:00:00"}, {"2026-12-24T18:00Z", "2026-12-24T19:00Z"},
+			{"2026-12-24t18:00:00z", "2026-12-24t19:00:00z"}, {"2026-12-24 18:00:00Z", "2026-12-24 19:00:00Z"},
+			{"2026-12-24T24:00:00Z", "2026-12-25T01:00:00Z"}, {"2026-12-24T23:59:60Z", "2026-12-25T01:00:00Z"},
+			{"2026-12-24T18:00:00.5Z", "2026-12-24T18:00:00.6Z"}, {"2026-12-24T18:00:00+24:00", "2026-12-25T18:00:00Z"},
+			{"1900-01-01", "1900-01-01"}, {"1899-12-31", "2026-01-01"}, {"2199-12-31", "2199-12-31"}, {"2200-01-01", "2200-01-01"}, {"9999-01-01", "9999-01-01"}, {"0000-01-01", "2026-01-01"},
+		} {
+			calendar := made("MaintenanceCalendar", map[string]any{
+				"windows": week(), "exclusions": []any{map[string]any{"from": ends[0], "to": ends[1]}},
+			})
+			spec := window.Spec{Windows: weekly, Exclusions: []window.Exclusion{{From: ends[0], To: ends[1]}}}
+			agree(ctx, calendar, spec, ends[0]+" to "+ends[1])
+		}
+	})
+
+	It("on durations", func(ctx SpecContext) {
+		for text, d := range map[string]time.Duration{
+			"15m": 15 * time.Minute, "899s": 899 * time.Second, "14m59.999s": 15*time.Minute - time.Millisecond, "0s": 0, "1h30m": 90 * time.Minute,
+			"744h": 744 * time.Hour, "744h0m1s": 744*time.Hour + time.Second, "10000h": 10000 * time.Hour,
+		} {
+			calendar := made("MaintenanceCalendar", map[string]any{
+				"windows": []any{map[string]any{"rrule": "RRULE:FREQ=YEARLY;BYMONTH=1;BYMONTHDAY=1;BYHOUR=0", "duration": text}},
+			})
+			spec := window.Spec{Windows: []window.Recurrence{{RRule: "RRULE:FREQ=YEARLY;BYMONTH=1;BYMONTHDAY=1;BYHOUR=0", Duration: d}}}
+			agree(ctx, calendar, spec, text)
+		}
+	})
+
+	// The grammar of an rrule is more than the API server can check; but nothing that the hub reads is refused.
+	It("on rrules that can be read", func(ctx SpecContext) {
+		for _, rrule := range []string{
+			"RRULE:FREQ=MONTHLY;BYDAY=1SU;BYHOUR=2", "FREQ=DAILY;BYHOUR=2", "rrule:freq=daily;byhour=2", "RRULE:BYHOUR=2;FREQ=WEEKLY;BYDAY=SA",
+			"RRULE:BYDAY=SA;BYHOUR=2;FREQ=WEEKLY", "DTSTART:20261018T023000\nRRULE:FREQ=WEEKLY;BYDAY=SU\nEXDATE:20261101T023000",
+			"DTSTART:20261018T023000\r\nRRULE:FREQ=YEARLY\r\n", "\n  RRULE:FREQ=DAILY;BYHOUR=2\n", "DTSTART:20261018T023000\nFREQ=DAILY",
+		} {
+			calendar := made("MaintenanceCalendar", map[string]any{"windows": []any{map[string]any{"rrule": rrule, "duration": "1h"}}})
+			agree(ctx, calendar, window.Spec{Windows: []window.Recurrence{{RRule: rrule, Duration: time.Hour}}}, rrule)
+		}
+	})
+})
+
 // agree claims that a calendar is accepted by the API server exactly where the hub can read it.
 func agree(ctx SpecContext, calendar *unstructured.Unstructured, spec window.Spec, text string) {
 	GinkgoHelper()

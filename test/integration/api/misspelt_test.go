@@ -98,7 +98,7 @@ reference: CHG0042`},
 		"Approval": {`
 rollout: k8s-1-33-7c2f1
 wave: early
-planDigest: 5f0c1d9e27b34a68
+planDigest: 5f0c1d9e27b34a68c1d2
 decision: Approved
 expiresAt: "2026-12-12T00:00:00Z"
 reason: canaries looked at

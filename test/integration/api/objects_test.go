@@ -39,7 +39,7 @@ by: ` + admin + `
 	leastApproval = `
 rollout: k8s-1-33-7c2f1
 wave: early
-planDigest: 5f0c1d9e27b34a68
+planDigest: 5f0c1d9e27b34a68c1d2
 decision: Approved
 reason: canaries looked at
 by: ` + admin + `
