@@ -5,8 +5,13 @@ package observe
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/windlass-dev/windlass/engine/capi"
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
@@ -110,4 +115,23 @@ func behind(wc *fleetv1.WorkloadCluster, h Hub) bool {
 		return !all(o.ByRelease, func(release string) bool { return release == text }) ||
 			!all(o.ByKubelet, func(kubelet string) bool { return capi.Fits(kubelet, target.Version) })
 	})
+}
+
+// Matters reports whether a change of a WorkloadCluster is one that a committed rollout decides on: who it is, how it
+// fares, what is left to do. Most changes are of probes and instants.
+func Matters(before, after *fleetv1.WorkloadCluster) bool {
+	a, b := &before.Status, &after.Status
+	return !maps.Equal(before.Labels, after.Labels) || a.TimeZone != b.TimeZone || a.Unsupported != b.Unsupported ||
+		(a.ObservedTime == nil) != (b.ObservedTime == nil) ||
+		healthOf(before) != healthOf(after) ||
+		!equality.Semantic.DeepEqual(a.ControlPlane, b.ControlPlane) ||
+		!equality.Semantic.DeepEqual(a.Pools, b.Pools) ||
+		!equality.Semantic.DeepEqual(a.Durations, b.Durations)
+}
+
+func healthOf(wc *fleetv1.WorkloadCluster) metav1.ConditionStatus {
+	if c := meta.FindStatusCondition(wc.Status.Conditions, fleetv1.HealthyCondition); c != nil {
+		return c.Status
+	}
+	return metav1.ConditionUnknown
 }

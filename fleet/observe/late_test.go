@@ -166,3 +166,32 @@ func TestAPlanSaysWhenEachClusterWillBeUpgraded(t *testing.T) {
 		t.Errorf("it is complete at %s, though nobody knows when one of it is upgraded", eta)
 	}
 }
+
+func TestChangesThatMatterToARollout(t *testing.T) {
+	cases := map[string]struct {
+		change  func(*fleetv1.WorkloadCluster)
+		matters bool
+	}{
+		"none": {func(*fleetv1.WorkloadCluster) {}, false},
+		"when it was seen": {func(wc *fleetv1.WorkloadCluster) {
+			wc.Status.ObservedTime = new(metav1.NewTime(now.Add(time.Hour)))
+		}, false},
+		"what its health says": {func(wc *fleetv1.WorkloadCluster) { wc.Status.Conditions[0].Message = "fine" }, false},
+		"who claims it":        {func(wc *fleetv1.WorkloadCluster) { wc.Status.ClaimedBy = "hub/ns/ro" }, false},
+		"its health":           {func(wc *fleetv1.WorkloadCluster) { wc.Status.Conditions[0].Status = "False" }, true},
+		"a label":              {func(wc *fleetv1.WorkloadCluster) { wc.Labels["tier"] = "prod" }, true},
+		"its time zone":        {func(wc *fleetv1.WorkloadCluster) { wc.Status.TimeZone = "Asia/Tokyo" }, true},
+		"that it is not seen":  {func(wc *fleetv1.WorkloadCluster) { wc.Status.ObservedTime = nil }, true},
+		"its machines":         {func(wc *fleetv1.WorkloadCluster) { wc.Status.ControlPlane.ByKubelet[0].Count = 2 }, true},
+		"how long they take": {func(wc *fleetv1.WorkloadCluster) {
+			wc.Status.Durations = []fleetv1.RoleDuration{{Role: fleetv1.RoleWorkers, Samples: 3}}
+		}, true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := observe.Matters(seen("mgmt-a/shop/a"), seen("mgmt-a/shop/a", c.change)); got != c.matters {
+				t.Errorf("it matters: %t", got)
+			}
+		})
+	}
+}

@@ -208,6 +208,7 @@ func TestRolloutStartsAndEnds(t *testing.T) {
 	}
 	for phase, ended := range map[policy.Phase]bool{
 		policy.PhasePlanning: false, policy.PhaseProgressing: false, policy.PhasePaused: false, policy.PhaseHalted: false,
+		policy.PhaseAwaitingApproval: false, policy.PhaseCatchingUp: false,
 		policy.PhaseSucceeded: true, policy.PhaseCompletedWithFailures: true, policy.PhaseCancelled: true,
 		policy.PhaseSuperseded: true,
 	} {
@@ -249,6 +250,7 @@ func TestRolloutConditions(t *testing.T) {
 			policy.Decision{Phase: policy.PhasePlanning, Waiting: act}, []string{"Reconciling", "Stalled"},
 		},
 		"progressing":             {policy.Decision{Phase: policy.PhaseProgressing}, []string{"Reconciling"}},
+		"catching up":             {policy.Decision{Phase: policy.PhaseCatchingUp}, []string{"Reconciling"}},
 		"paused":                  {policy.Decision{Phase: policy.PhasePaused}, nil},
 		"halted":                  {policy.Decision{Phase: policy.PhaseHalted}, []string{"Stalled"}},
 		"succeeded":               {policy.Decision{Phase: policy.PhaseSucceeded}, []string{"Ready"}},

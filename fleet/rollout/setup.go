@@ -5,13 +5,9 @@ package rollout
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -24,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
+	"github.com/windlass-dev/windlass/fleet/observe"
 	"github.com/windlass-dev/windlass/fleet/report"
 )
 
@@ -143,30 +140,13 @@ func (r *Reconciler) newest(ctx context.Context, namespace string) map[types.UID
 	return numbers
 }
 
-// matters takes the changes of a WorkloadCluster that a committed rollout decides on: who it is, how it fares, what is
-// left to do. Most changes are of instants and probes.
+// matters takes the changes of a WorkloadCluster that a committed rollout decides on.
 func matters() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, is := e.ObjectOld.(*fleetv1.WorkloadCluster)
 		after, too := e.ObjectNew.(*fleetv1.WorkloadCluster)
-		if !is || !too {
-			return true
-		}
-		a, b := &before.Status, &after.Status
-		return !maps.Equal(before.Labels, after.Labels) || a.TimeZone != b.TimeZone || a.Unsupported != b.Unsupported ||
-			(a.ObservedTime == nil) != (b.ObservedTime == nil) ||
-			healthOf(before) != healthOf(after) ||
-			!equality.Semantic.DeepEqual(a.ControlPlane, b.ControlPlane) ||
-			!equality.Semantic.DeepEqual(a.Pools, b.Pools) ||
-			!equality.Semantic.DeepEqual(a.Durations, b.Durations)
+		return !is || !too || observe.Matters(before, after)
 	}}
-}
-
-func healthOf(wc *fleetv1.WorkloadCluster) metav1.ConditionStatus {
-	if c := meta.FindStatusCondition(wc.Status.Conditions, fleetv1.HealthyCondition); c != nil {
-		return c.Status
-	}
-	return metav1.ConditionUnknown
 }
 
 // planning wakes those whose plan depends on the inventory.
