@@ -169,7 +169,8 @@ func TestOpenings(t *testing.T) {
 				Windows: []window.Recurrence{cron("0 0 * * *", 24*hour)}, Exclusions: []window.Exclusion{
 					{Recurrence: cron("0 0 * * *", 16*hour)}, {Recurrence: cron("0 17 * * *", 7*hour)},
 				},
-			}, "2026-09-16T15:30Z",
+			},
+			"2026-09-16T15:30Z",
 			[]string{"2026-09-16T16:00Z..2026-09-16T17:00Z", "2026-09-17T16:00Z..2026-09-17T17:00Z"},
 		},
 		"C031: in one zone": {
@@ -192,7 +193,8 @@ func TestOpenings(t *testing.T) {
 			window.Spec{
 				TimeZone: "Europe/Berlin", Windows: []window.Recurrence{cron("0 22 * * *", 4*hour)},
 				Exclusions: []window.Exclusion{{From: "2026-12-24", To: "2026-12-26"}},
-			}, "2026-12-23T00:00Z",
+			},
+			"2026-12-23T00:00Z",
 			[]string{"2026-12-23T21:00Z..2026-12-23T23:00Z", "2026-12-26T23:00Z..2026-12-27T01:00Z", "2026-12-27T21:00Z..2026-12-28T01:00Z"},
 		},
 		"an opening that starts at the instant is not after it": {

@@ -40,6 +40,10 @@ func TestExclusions(t *testing.T) {
 			except("Africa/Cairo", "2026-04-24", "2026-04-24"),
 			[][]probe{open("2026-04-23T21:59:59Z"), closed("2026-04-23T22:00Z", "2026-04-24T20:59:59Z"), open("2026-04-24T21:00Z")},
 		},
+		"C037: a day before one that begins at one o'clock": {
+			except("Africa/Cairo", "2026-04-23", "2026-04-23"),
+			[][]probe{open("2026-04-22T21:59:59Z"), closed("2026-04-22T22:00Z", "2026-04-23T21:59:59Z"), open("2026-04-23T22:00Z")},
+		},
 		"C037: a day whose last hour comes twice": {
 			except("Africa/Cairo", "2026-10-29", "2026-10-29"),
 			[][]probe{open("2026-10-28T20:59:59Z"), closed("2026-10-28T21:00Z", "2026-10-29T21:59:59Z"), open("2026-10-29T22:00Z")},

@@ -73,34 +73,41 @@ func (r *recurrence) appendSpans(spans []span, within span) []span {
 	// Offsets and gaps move a start by less than two days.
 	first := max(firstDay, floorDiv(within.start-r.duration, daySeconds*second)-2)
 	last := min(lastDay, floorDiv(within.end, daySeconds*second)+2)
-	days := regularDays{location: r.location}
+	clocks := dayClocks{location: r.location}
 	from, to := max(first, floorDiv(r.first, daySeconds)), min(last, floorDiv(r.last, daySeconds))
 	r.rule.each(from, to, func(day int64, times []int64) bool {
-		spans = r.appendDay(spans, day, times, &days)
+		spans = r.appendDay(spans, day, times, &clocks)
 		return true
 	})
 	for _, wall := range r.more {
-		if day := floorDiv(wall, daySeconds); day >= first && day <= last {
-			spans = r.appendStart(spans, wall)
+		day := floorDiv(wall, daySeconds)
+		if day < first || day > last {
+			continue
+		}
+		if at := firstPass(r.location, wall); !r.excepts(wall, at) {
+			spans = append(spans, r.from(at))
 		}
 	}
 	for _, at := range r.moreAt {
 		if !r.excepts(at+periodAt(r.location, at).offset, at) {
-			spans = append(spans, span{at * second, at*second + r.duration})
+			spans = append(spans, r.from(at))
 		}
 	}
 	return spans
 }
 
 // appendDay appends the spans that begin on a date at some times.
-func (r *recurrence) appendDay(spans []span, day int64, times []int64, days *regularDays) []span {
+func (r *recurrence) appendDay(spans []span, day int64, times []int64, clocks *dayClocks) []span {
 	midnight := day * daySeconds
-	offset, regular := days.offset(day)
+	clock := clocks.around(day)
+	offset := clock[0].offset
 	inside := midnight >= r.first && midnight+daySeconds <= r.last && midnight-offset+daySeconds <= r.lastAt
-	if !regular || !inside || r.oddDays[day] {
+	if len(clock) > 1 || !inside || r.oddDays[day] {
 		for _, time := range times {
-			if wall := midnight + time; wall >= r.first && wall <= r.last && firstPass(r.location, wall) <= r.lastAt {
-				spans = r.appendStart(spans, wall)
+			wall := midnight + time
+			at := clock.firstPass(wall)
+			if wall >= r.first && wall <= r.last && at <= r.lastAt && !r.excepts(wall, at) {
+				spans = append(spans, r.from(at))
 			}
 		}
 		return spans
@@ -116,34 +123,26 @@ func (r *recurrence) appendDay(spans []span, day int64, times []int64, days *reg
 	return spans
 }
 
-// appendStart appends the span that begins at a wall-clock time, unless that is an exception.
-func (r *recurrence) appendStart(spans []span, wall int64) []span {
-	at := firstPass(r.location, wall)
-	if r.excepts(wall, at) {
-		return spans
-	}
-	return append(spans, span{at * second, at*second + r.duration})
-}
+// from is the span that begins at an instant, in seconds.
+func (r *recurrence) from(at int64) span { return span{at * second, at*second + r.duration} }
 
 // excepts says whether a start is an exception.
 func (s *starts) excepts(wall, at int64) bool {
 	return s.less[wall] || s.lessDays[floorDiv(wall, daySeconds)] || s.lessAt[at]
 }
 
-// regularDays tells days on which the clock is not changed, and finds neighbours quickly.
-type regularDays struct {
+// dayClocks finds the clocks of days that are asked for in order. On most days it is a single period.
+type dayClocks struct {
 	location *time.Location
-	period   period
+	last     clock
 }
 
-// offset is that of a day, and whether it is the same from a day before to a day after.
-func (d *regularDays) offset(day int64) (int64, bool) {
-	begin, end := (day-1)*daySeconds, (day+2)*daySeconds
-	if d.period.start >= d.period.end || begin-d.period.offset >= d.period.end {
-		d.period = periodAt(d.location, begin)
+// around is the clock around a day.
+func (d *dayClocks) around(day int64) clock {
+	first, last := day*daySeconds, (day+1)*daySeconds
+	if len(d.last) == 1 && first-farthestOffset >= d.last[0].start && last+farthestOffset <= d.last[0].end {
+		return d.last
 	}
-	if at := begin - d.period.offset; at < d.period.start || at >= d.period.end {
-		d.period = periodAt(d.location, day*daySeconds)
-	}
-	return d.period.offset, begin-d.period.offset >= d.period.start && end-d.period.offset <= d.period.end
+	d.last = clockAround(d.location, first, last)
+	return d.last
 }

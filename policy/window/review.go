@@ -10,8 +10,11 @@ import (
 	"time"
 )
 
-// reviewed is how many starts are looked at for a duration that reaches past the next of them.
-const reviewed = 400
+// So many starts, within so many seconds, are looked at for a duration that goes on past the next of them.
+const (
+	reviewed      = 100
+	reviewedRange = 2 * 366 * daySeconds
+)
 
 // reviewFrom is where a schedule without a first start is looked at: a year before a leap day.
 var reviewFrom = dayOf(2027, 1, 1) * daySeconds
@@ -96,7 +99,7 @@ func (s *starts) includes(wall int64) bool {
 func (c *compiler) reviewDuration(field string, r *recurrence) {
 	duration := time.Duration(r.duration)
 	seen := 0
-	var before int64
+	var first, before int64
 	r.each(c.zone, r.reviewFrom(), func(wall int64) bool {
 		apart := time.Duration(wall-before) * time.Second
 		if seen > 0 && apart > 0 && apart < duration {
@@ -104,9 +107,12 @@ func (c *compiler) reviewDuration(field string, r *recurrence) {
 				"is %s to %s, and the windows are one opening", wallText(before), hours(apart), wallText(wall)))
 			return false
 		}
+		if seen == 0 {
+			first = wall
+		}
 		before = wall
 		seen++
-		return seen < reviewed
+		return seen < reviewed && wall-first < reviewedRange
 	})
 }
 

@@ -95,25 +95,29 @@ func TestASpanThatIsExceptedIsClosed(t *testing.T) {
 		want   []string
 	}{
 		"in the middle of an opening": {
-			window.NewSet(nights(t)), []window.Span{freeze("2026-09-26T03:00Z", "2026-09-26T03:30Z")},
+			window.NewSet(nights(t)),
+			[]window.Span{freeze("2026-09-26T03:00Z", "2026-09-26T03:30Z")},
 			[]string{"2026-09-26T02:00Z..2026-09-26T03:00Z", "2026-09-26T03:30Z..2026-09-26T06:00Z"},
 		},
 		"several, that overlap and touch": {
-			window.NewSet(nights(t)), []window.Span{
+			window.NewSet(nights(t)),
+			[]window.Span{
 				freeze("2026-09-26T05:00Z", "2026-09-28T00:00Z"), freeze("2026-09-26T03:00Z", "2026-09-26T04:00Z"),
 				freeze("2026-09-26T04:00Z", "2026-09-26T05:00Z"),
 			},
 			[]string{"2026-09-26T02:00Z..2026-09-26T03:00Z", "2026-09-28T02:00Z..2026-09-28T06:00Z"},
 		},
 		"one that ends before it starts": {
-			window.NewSet(nights(t)), []window.Span{freeze("2026-09-26T05:00Z", "2026-09-26T03:00Z")},
+			window.NewSet(nights(t)),
+			[]window.Span{freeze("2026-09-26T05:00Z", "2026-09-26T03:00Z")},
 			[]string{"2026-09-26T02:00Z..2026-09-26T06:00Z", "2026-09-27T02:00Z..2026-09-27T06:00Z"},
 		},
 		"one without an end": {
 			window.NewSet(nights(t)), []window.Span{freeze("2026-09-26T05:00Z", "")}, []string{"2026-09-26T02:00Z..2026-09-26T05:00Z"},
 		},
 		"one without a start": {
-			window.NewSet(nights(t)), []window.Span{freeze("", "2026-10-26T05:00Z")},
+			window.NewSet(nights(t)),
+			[]window.Span{freeze("", "2026-10-26T05:00Z")},
 			[]string{"2026-10-26T05:00Z..2026-10-26T06:00Z", "2026-10-27T02:00Z..2026-10-27T06:00Z"},
 		},
 		"at any time but this": {

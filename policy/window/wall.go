@@ -40,36 +40,56 @@ func periodAt(location *time.Location, at int64) period {
 	return p
 }
 
+// clock is the periods around some wall-clock times, in order; neighbours differ in their offset.
+type clock []period
+
+// clockAround is enough to find any instant at which the clock shows a time from first to last.
+func clockAround(location *time.Location, first, last int64) clock {
+	var periods clock
+	p := periodAt(location, first-farthestOffset)
+	for p.end < last+farthestOffset {
+		following := periodAt(location, p.end)
+		if following.offset == p.offset {
+			p.end = following.end
+			continue
+		}
+		periods, p = append(periods, p), following
+	}
+	return append(periods, p)
+}
+
 // firstPass is the instant at which the clock first shows a wall-clock time. For a time that the clock skips it is the
 // instant by the offset in force before the gap, so that half past two becomes half past three (RFC 5545, 3.3.5).
-func firstPass(location *time.Location, wall int64) int64 {
-	p := periodAt(location, wall-farthestOffset)
-	for {
+func (c clock) firstPass(wall int64) int64 {
+	for i, p := range c {
+		at := wall - p.offset
 		// Before the period it can only be in the gap that began it, which the period before has answered.
-		if at := wall - p.offset; at < p.end {
+		if at < p.end || i+1 < len(c) && wall-c[i+1].offset < p.end {
 			return at
 		}
-		following := periodAt(location, p.end)
-		if wall-following.offset < p.end {
-			return wall - p.offset
-		}
-		p = following
 	}
+	return wall - c[len(c)-1].offset
 }
 
 // lastPass is the last instant at which the clock shows a wall-clock time, or the end of the gap that skips it.
-func lastPass(location *time.Location, wall int64) int64 {
-	p := periodAt(location, wall+farthestOffset)
-	for {
-		if at := wall - p.offset; at >= p.start {
-			return at
-		}
-		before := periodAt(location, p.start-1)
-		if wall-before.offset >= p.start {
+func (c clock) lastPass(wall int64) int64 {
+	for i := len(c) - 1; i > 0; i-- {
+		switch p := c[i]; {
+		case wall-p.offset >= p.start:
+			return wall - p.offset
+		case wall-c[i-1].offset >= p.start:
 			return p.start
 		}
-		p = before
 	}
+	return wall - c[0].offset
+}
+
+func firstPass(location *time.Location, wall int64) int64 {
+	return clockAround(location, wall, wall).firstPass(wall)
+}
+
+func lastPass(location *time.Location, wall int64) int64 {
+	return clockAround(location, wall, wall).lastPass(wall)
 }
 
 // dayStart is the first instant of a local date, even where the clock skips midnight.
