@@ -53,7 +53,7 @@ func newBoard(f Fleet, now time.Time) *board {
 		b.count(i)
 	}
 	for i := range f.Waves {
-		b.incomplete = b.incomplete || i != b.catchUp && b.seen[i] < f.Waves[i].Planned
+		b.incomplete = b.incomplete || b.seen[i] < f.Waves[i].Planned
 		if b.began(i) {
 			b.begun = i
 		}

@@ -76,10 +76,10 @@ func (b *board) stuck(holds []ClusterHold) *Waiting {
 		return hold
 	}
 	switch {
+	case b.cutOff != nil && t.deferred > 0:
+		return b.isolated() // those that are put off are so for that reason alone
 	case len(holds) == 0 || t.active > t.held:
 		return nil
-	case t.active == 0 && b.cutOff != nil:
-		return b.isolated()
 	case t.active == 0 && t.succeeded == 0 && t.deferred > 0 && b.current != b.catchUp:
 		return wait(ReasonNothingProven, "no cluster of wave %s has succeeded, and %d are put off: %s: %s",
 			b.Waves[b.current].Name, t.deferred, holds[0].Path, holds[0].Waiting.Message)

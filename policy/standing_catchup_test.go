@@ -56,6 +56,16 @@ func TestLaw15WhatComesBackBeforeItsWaveClosesIsStartedThere(t *testing.T) {
 	}
 }
 
+func TestLaw15AWaveThatIsClosedStaysSo(t *testing.T) {
+	s := onShift(t, started(succeeds(1, 0), succeeds(2, 0)))
+	s.writes("c3=Run")
+	s.at(time.Minute, func(f *policy.Fleet) { f.Clusters = append(f.Clusters[:1:1], f.Clusters[2:]...) })
+	if s.last.Current != "w2" || !s.last.Waves[1].Closed {
+		t.Errorf("back in %s: %+v", s.last.Current, s.last.Waves[1])
+	}
+	s.wants("Progressing", "Progressing", "PlanIncomplete")
+}
+
 func TestLaw15ADeferredClusterIsNoSuccess(t *testing.T) {
 	t.Run("a wave of which all are put off is waited for", func(t *testing.T) {
 		s := onShift(t, started(is(1, "Wait Deferred DeferredByOwner"), is(2, "Wait Deferred Unreachable")))

@@ -96,7 +96,20 @@ func TestLaw8WhatCountsForASoak(t *testing.T) {
 	})
 	t.Run("what turns sick after the next wave has begun is drift", func(t *testing.T) {
 		s := onShift(t, soaking()).at(30 * time.Minute)
+		s.at(40*time.Minute, fares(0, policy.Healthy, 39), succeeds(1, 40)).writes("c2=Run")
+		s = onShift(t, soaking()).at(30 * time.Minute)
 		s.at(40*time.Minute, fares(0, policy.Unhealthy, 40), succeeds(1, 40)).writes("c2=Run")
+	})
+	t.Run("a success that comes late begins it anew, though it stood in between", func(t *testing.T) {
+		late := func(w *policy.Wave) { w.Soak, w.Deadline, w.DeadlineContinue = 30*time.Minute, time.Minute, true }
+		s := onShift(t, build(fleet(0, 2, 1), catchUp, concurrency(2), inWave(1, late), succeeds(0, 0), is(1, "Run Progressing"),
+			func(f *policy.Fleet) { f.HasCanaries = false }))
+		s.at(time.Minute).wants("Progressing", "Soaking", "Soaking")
+		s.at(26*time.Minute, fares(0, policy.HealthUnknown, 25)).wants("Progressing", "SoakStopped", "SoakStopped")
+		s.at(28*time.Minute, succeeds(1, 28))
+		s.at(29*time.Minute, fares(0, policy.Healthy, 29)).wants("Progressing", "Soaking", "Soaking")
+		s.at(58*time.Minute - 1).writes("")
+		s.at(58 * time.Minute).writes("c2=Run")
 	})
 	t.Run("it stays over while the next wave waits for its window", func(t *testing.T) {
 		silent := func(ready bool) func(*policy.Fleet) {
@@ -144,6 +157,10 @@ func TestC133ClocksThatDifferEndNoSoakEarly(t *testing.T) {
 	})
 	t.Run("C133: health that is not known since an instant that lies ahead counts for nothing", func(t *testing.T) {
 		s := onShift(t, soaking())
+		d := policy.Decide(build(cloneFleet(s.fleet), fares(0, policy.HealthUnknown, 40)), noon.Add(10*time.Minute))
+		if !d.Recheck.Equal(noon.Add(40 * time.Minute)) {
+			t.Errorf("looks again at %s", d.Recheck)
+		}
 		s.at(10*time.Minute, fares(0, policy.HealthUnknown, 40)).wants("Progressing", "SoakStopped", "SoakStopped")
 		s.at(12*time.Minute, fares(0, policy.Healthy, 12))
 		s.at(42*time.Minute - 1).writes("")

@@ -121,6 +121,9 @@ func TestLaw14AHubThatIsCutOffConcludesNothing(t *testing.T) {
 	}{
 		"three of five within one grace": {silent(0, "a", "b", "c"), "HubIsolated"},
 		"two of five are no majority":    {silent(0, "a", "b"), "MaxConcurrency"},
+		"two of four": {
+			with(silent(0, "a", "b"), func(f *policy.Fleet) { delete(f.Members, "e") }), "MaxConcurrency",
+		},
 		"three of five, one of them long before": {
 			with(silent(0, "a", "b"), silent(-30, "c")), "MaxConcurrency",
 		},
