@@ -94,7 +94,7 @@ func wrapped(head, indent, text string) string {
 	var b strings.Builder
 	line := head
 	empty := true
-	for _, word := range strings.Split(text, " ") {
+	for word := range strings.SplitSeq(text, " ") {
 		if !empty && len([]rune(line))+1+len([]rune(word)) > width {
 			b.WriteString(strings.TrimRight(line, " ") + "\n")
 			line, empty = indent, true

@@ -79,11 +79,8 @@ func (r *rollout) store(d policy.Decision) bool {
 		r.waves[i].note(state, r.now)
 	}
 	r.fleet.Proven = d.Proven
-	if d.Waiting != nil {
-		shown := d.Waiting.Carry(r.fleet.Shown, r.now)
-		r.fleet.Shown = &shown
-	} else {
-		r.fleet.Shown = nil
+	if r.show(d.Waiting) {
+		changed = true
 	}
 	switch d.Phase {
 	case policy.PhaseHalted, policy.PhaseCancelled, policy.PhaseSuperseded:
@@ -93,6 +90,18 @@ func (r *rollout) store(d policy.Decision) bool {
 		policy.PhaseCatchingUp, policy.PhaseSucceeded, policy.PhaseCompletedWithFailures:
 	}
 	return changed
+}
+
+// show keeps the wait that is shown, and says whether it is another.
+func (r *rollout) show(w *policy.Waiting) bool {
+	was := r.fleet.Shown
+	if w == nil {
+		r.fleet.Shown = nil
+		return was != nil
+	}
+	shown := w.Carry(was, r.now)
+	r.fleet.Shown = &shown
+	return was == nil || *was != shown
 }
 
 // note keeps when a wave began, was complete and had soaked.

@@ -268,14 +268,14 @@ func (j *judge) limits(m simulate.Moment, started policy.Cluster) {
 			continue
 		}
 		member := f.Members[c.Member]
-		silent := !member.Ready
+		silent := !member.Ready && at.Sub(member.Since) >= f.Unreachable.Grace
 		if silent {
 			unseen++
 		}
 		if c.Member == started.Member {
 			inMember++
 		}
-		if wave(m.Before, c) == own && (!silent || at.Sub(member.Since) < f.Unreachable.Grace) {
+		if wave(m.Before, c) == own && !silent {
 			inWave++
 		}
 		if wave(m.Before, c) == own && !over(c) {
@@ -291,6 +291,7 @@ func (j *judge) limits(m simulate.Moment, started policy.Cluster) {
 	j.claim(inWave <= max(1, w.MaxConcurrency), at, "%s is one of %d in flight in wave %s, and %d may be", started.Path, inWave,
 		w.Name, w.MaxConcurrency)
 	most := f.Members[started.Member].MaxConcurrentClusters
+	inMember = max(inMember, m.Before.Members[started.Member].Active+1) // those of other rollouts, too
 	j.claim(most == 0 || inMember <= most, at, "%s is one of %d in flight in %s, and %d may be", started.Path, inMember,
 		started.Member, most)
 	for i, limit := range f.Limits {

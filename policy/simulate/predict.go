@@ -33,5 +33,5 @@ func Predict(fleet policy.Fleet, from time.Time) map[string]Prediction {
 	return predictions
 }
 
-// bound is how often a fleet is decided on at most for one prediction: a few million clusters in all.
-func bound(clusters int) int { return 100 + 5_000_000/max(1, clusters) }
+// bound is how often a fleet is decided on at most for one prediction: about two million clusters in all, a few seconds.
+func bound(clusters int) int { return 100 + 2_000_000/max(1, clusters) }

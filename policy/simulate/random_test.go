@@ -42,12 +42,30 @@ func TestLawsHoldInRandomWorlds(t *testing.T) {
 	}
 }
 
+// TestOneRolloutAtATimeDrivesAClusterInRandomWorlds plays two policies that want many of the same clusters.
+func TestOneRolloutAtATimeDrivesAClusterInRandomWorlds(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(runs / 10) {
+		one, two := random(seed), random(seed+1_000_000)
+		one.Name, two.Name = "one", "two"
+		one.Priority, two.Priority = int(seed%3), 1
+		two.Until, two.Lag = time.Time{}, 0
+		busy := map[string][]simulate.Machines{}
+		judges := []*judge{watch(&one.Input, busy), watch(&two.Input, busy)}
+		for i, r := range simulate.RunAll([]simulate.Input{one.Input, two.Input}) {
+			if found := judges[i].verdict(r); len(found) > 0 {
+				t.Fatalf("seed %d, rollout %d:\n%s\n%s", seed, i+1, strings.Join(found, "\n"), r.Film())
+			}
+		}
+	}
+}
+
 // stable has the judge look at some moments for a decision that changes before its Recheck, or when it is made again.
 func stable(in *simulate.Input, j *judge, seed uint64) {
 	see, dice := in.Watch, rand.New(rand.NewPCG(seed, 5))
 	in.Watch = func(m simulate.Moment) {
 		see(m)
-		if dice.IntN(10) > 0 {
+		if dice.IntN(20) > 0 {
 			return
 		}
 		now := policy.Decide(m.After, m.At)
@@ -65,7 +83,7 @@ func random(seed uint64) *story {
 	dice := rand.New(rand.NewPCG(seed, 1))
 	s := tell()
 	s.Machines = true
-	s.Until = s.From.AddDate(0, 0, 90)
+	s.Until = s.From.AddDate(0, 0, 30)
 	members := []string{"eu", "us", "ap", "sa"}[:1+dice.IntN(4)]
 	count := 0
 	take := func(n int) []string {

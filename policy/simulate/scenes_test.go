@@ -58,16 +58,17 @@ func waveScenes() map[string]scene {
 		},
 		"deadline-passes-and-the-next-wave-has-its-own": {
 			title: "C068: a wave runs out of time, and the next one has all of its own",
-			about: `Each wave has two hours. Machines of eu/shop/1 take an hour; what has not begun goes to catch-up, what is in flight
-goes on. Wave two's two hours begin with its own first cluster.`,
+			about: `Each wave has two hours. Machines of eu/shop/2 take an hour. When wave one's time is over, eu/shop/3, which has not
+begun, goes to catch-up; eu/shop/2, which is in flight, goes on and counts. Wave two's two hours begin with its own first
+cluster.`,
 			end: "Succeeded",
 			tell: func() []*story {
-				limits := policy.Wave{MaxConcurrency: 1, Deadline: 2 * time.Hour, DeadlineContinue: true}
-				one, two := limits, limits
-				one.Name, two.Name = "one", "two"
-				s := tell().wave(one, "eu/shop/1", "eu/shop/2").wave(two, "us/shop/1").catchUp()
+				one := policy.Wave{Name: "one", MaxConcurrency: 1, Deadline: 2 * time.Hour, DeadlineContinue: true}
+				two := one
+				two.Name, two.MaxConcurrency = "two", 2
+				s := tell().wave(one, "eu/shop/1", "eu/shop/2", "eu/shop/3").wave(two, "us/shop/1").catchUp()
 				return alone(s.then(simulate.Event{
-					At: at("01 19:00"), Kind: simulate.ClusterSlow, Cluster: "eu/shop/1", Takes: time.Hour,
+					At: at("01 19:00"), Kind: simulate.ClusterSlow, Cluster: "eu/shop/2", Takes: time.Hour,
 				}))
 			},
 		},
@@ -137,23 +138,27 @@ func failureScenes() map[string]scene {
 		},
 		"budget-exceeded": {
 			title: "C058: two failures where one may be: what is in flight finishes, the rest is not touched",
-			about: `Ten clusters, two at a time, one may fail. The second and the fifth do.`,
+			about: `Ten clusters, two at a time, one may fail. The second and the fifth do. Machines of the fifth take 25 minutes.`,
 			end:   "Halted(FailureBudgetExceeded)",
 			tell: func() []*story {
 				var paths []string
 				for _, n := range []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10"} {
 					paths = append(paths, "eu/shop/"+n)
 				}
-				return alone(tell().wave(policy.Wave{Name: "all", MaxConcurrency: 2, MaxFailures: 1}, paths...).catchUp().then(
+				s := tell().wave(policy.Wave{Name: "all", MaxConcurrency: 2, MaxFailures: 1}, paths...).catchUp()
+				s.Machines = true
+				return alone(s.then(
+					simulate.Event{At: at("01 19:00"), Kind: simulate.ClusterSlow, Cluster: "eu/shop/5", Takes: 25 * time.Minute},
 					simulate.Event{At: at("01 20:10"), Kind: simulate.MachineFails, Cluster: "eu/shop/2"},
-					simulate.Event{At: at("01 22:30"), Kind: simulate.MachineFails, Cluster: "eu/shop/5"},
+					simulate.Event{At: at("01 22:10"), Kind: simulate.MachineFails, Cluster: "eu/shop/5"},
 				))
 			},
 		},
 		"budget-reserved": {
 			title: "The budget is reserved: what is in flight counts as if it would fail",
-			about: `Five clusters, three at a time, one may fail and the budget is reserved. Once one has failed they go one at a time.`,
-			end:   "CompletedWithFailures(FailuresWithinBudget)",
+			about: `Five clusters, three at a time, two may fail, and the budget is reserved: two go at once, and when one has failed,
+one at a time.`,
+			end: "CompletedWithFailures(FailuresWithinBudget)",
 			tell: func() []*story {
 				s := tell().wave(policy.Wave{Name: "all", MaxConcurrency: 3, MaxFailures: 2},
 					"eu/shop/1", "eu/shop/2", "eu/shop/3", "eu/shop/4", "eu/shop/5").catchUp()
@@ -220,8 +225,8 @@ start. A cluster takes 1h40m.`,
 		},
 		"a-window-is-missed": {
 			title: "C041: the opening passes while an earlier wave is not complete, and that is said once",
-			about: `Saturdays from 02:00 to 06:00 UTC for wave two. The cluster of wave one is put in the way by its owner until the
-opening is over. Nothing begins late; the next Saturday it goes on.`,
+			about: `Saturdays from 02:00 to 06:00 UTC for wave two. The cluster of wave one is driven by another hub until the
+opening is over. Nothing begins late; it goes on the next Saturday.`,
 			end: "Succeeded",
 			tell: func() []*story {
 				s := tell().wave(policy.Wave{Name: "one", MaxConcurrency: 1}, "eu/shop/1").
@@ -338,13 +343,13 @@ start.`,
 		},
 		"the-owner-puts-it-off": {
 			title: "C155: an owner puts the next maintenance off: the wave is complete without it, catch-up does it",
-			about: `Nights from 22:00 to 02:00 UTC. The owner of eu/shop/3 puts it off until the 3rd.`,
+			about: `Nights from 22:00 to 02:00 UTC. The owner of eu/shop/3 puts it off until noon of the 2nd.`,
 			end:   "Succeeded",
 			tell: func() []*story {
 				s := tell().wave(policy.Wave{Name: "all", MaxConcurrency: 2}, "eu/shop/1", "eu/shop/2", "eu/shop/3").catchUp().
 					hours("nights", nightly("UTC", 4*time.Hour))
 				return alone(s.then(simulate.Event{
-					At: at("01 19:00"), Kind: simulate.OwnerDefers, Cluster: "eu/shop/3", Until: at("03 00:00"), Text: "quarter's end",
+					At: at("01 19:00"), Kind: simulate.OwnerDefers, Cluster: "eu/shop/3", Until: at("02 12:00"), Text: "quarter's end",
 				}))
 			},
 		},

@@ -124,7 +124,7 @@ func (r *rollout) narrate() {
 		r.say(Waits, "", "missed: %s", d.Missed.Message)
 	}
 	waits := ""
-	if d.Waiting != nil {
+	if d.Waiting != nil && d.Waiting.Message != d.Message {
 		waits = words(*d.Waiting)
 	}
 	told(&r.shown.waits, waits, func(text string) {
@@ -141,7 +141,7 @@ func (r *rollout) narrate() {
 	}
 }
 
-// narrateHolds tells of waits of single clusters that are new, and were not told for the wave.
+// narrateHolds tells of waits of single clusters that are new, and were told neither for the wave nor by the cluster.
 func (r *rollout) narrateHolds() {
 	holds := make(map[string]string, len(r.last.Holds))
 	for _, hold := range r.last.Holds {
@@ -149,7 +149,8 @@ func (r *rollout) narrateHolds() {
 		holds[hold.ID] = text
 		named := hold.Waiting
 		named.Message = hold.Path + ": " + named.Message
-		if r.shown.holds[hold.ID] != text && r.shown.waits != text && r.shown.waits != words(named) {
+		said := r.byID[hold.ID].status.Message == hold.Waiting.Message
+		if r.shown.holds[hold.ID] != text && r.shown.waits != text && r.shown.waits != words(named) && !said {
 			r.say(Waits, hold.Path, "waits: %s", text)
 		}
 	}
