@@ -89,6 +89,7 @@ func controllers(ctx context.Context, mgr mcmanager.Manager, members *member.Pro
 		(&rollout.PolicyReconciler{Hub: hub, Live: live, Clock: now}).Setup(local),
 		(&rollout.Reconciler{
 			Hub: hub, Live: live, Clock: now, MayWrite: mayWrite, Pace: &pace.Pace[types.UID]{Clock: now},
+			HubNamespace: o.leaseNamespace, Events: local.GetEventRecorder("windlass-hub"),
 		}).Setup(local),
 		(&upgrade.Reconciler{
 			Hub: hub, Members: members, Clock: now, HubID: o.hubID, MayWrite: mayWrite,
