@@ -6,6 +6,7 @@ package policy_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/windlass-dev/windlass/policy"
 )
@@ -43,6 +44,42 @@ func BenchmarkDecide10k(b *testing.B) {
 	for b.Loop() {
 		if d := policy.Decide(f, noon); len(d.Intents) != 50 {
 			b.Fatalf("%d intents", len(d.Intents))
+		}
+	}
+}
+
+// laden gives a fleet what depends on time: calendars, freezes, limits, approvals, and work of different length.
+func laden() policy.Fleet {
+	f := large()
+	f.Calendars = map[string]policy.Calendar{}
+	for k := range 40 {
+		c := opens(fmt.Sprintf("zone-%d", k), "0 2 * * *", 11*time.Hour)
+		f.Calendars[c.Name] = c
+	}
+	f.Limits = []policy.Limit{{Max: 3}, {Label: "site", Max: 2}}
+	f.ReserveBudget, f.Digest, f.Shown = true, "d1", &policy.Waiting{Reason: policy.ReasonMaxConcurrency, Since: noon.Add(-48 * time.Hour)}
+	f.Freezes = []policy.Freeze{{Name: "xmas", All: true, From: noon.Add(20 * 24 * time.Hour), Until: noon.Add(40 * 24 * time.Hour)}}
+	for i := range f.Waves {
+		w := &f.Waves[i]
+		w.Approvals, w.MaxFailures, w.StartedAt = 1, 100, noon.Add(-time.Duration(20-i)*24*time.Hour)
+		f.Approvals = append(f.Approvals, policy.Approval{By: "alice", Wave: w.Name, Digest: "d1", Verified: true})
+	}
+	for i := range f.Clusters {
+		c := &f.Clusters[i]
+		c.Calendars = []string{fmt.Sprintf("zone-%d", i%40)}
+		c.Groups = []string{c.Member, fmt.Sprintf("site-%d", i%97)}
+		c.Work = []policy.Work{{Machines: 3, Each: 20 * time.Minute}, {Machines: 20 + i%7, AtOnce: 2, Each: time.Duration(i%11+5) * time.Minute}}
+	}
+	return f
+}
+
+// BenchmarkDecide10kLaden decides for as many with 40 calendars, a freeze, approvals and limits.
+func BenchmarkDecide10kLaden(b *testing.B) {
+	f := laden()
+	b.ReportAllocs()
+	for b.Loop() {
+		if d := policy.Decide(f, noon); len(d.Intents) == 0 {
+			b.Fatalf("%s", d)
 		}
 	}
 }

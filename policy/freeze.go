@@ -102,7 +102,6 @@ func finishes(b *board, c Cluster) *Waiting {
 	if freeze.From.IsZero() || c.machines() == 0 {
 		return nil
 	}
-	b.edge(freeze.From)
 	if !h.done(c, b.now, freeze.From) {
 		return h.wouldNot(c, freeze)
 	}

@@ -48,6 +48,15 @@ func TestLaw22StopsAddUp(t *testing.T) {
 				Recheck: "2026-12-02T00:00:00Z",
 			},
 		},
+		"one of new clusters and a single one of them": {
+			built([]func(*policy.Fleet){sets(done), freezes(policy.Freeze{
+				Name: "x", Clusters: only("c1"), Until: utc("2026-12-02T00:00:00Z"), NewClustersOnly: true,
+			})}, 1, 2), "2026-12-01T12:00:00Z",
+			outcome{
+				Intents: "c2=Run", Waiting: frozen("2026-12-02T00:00:00Z"), Holds: "c1:" + frozen("2026-12-02T00:00:00Z"),
+				Recheck: "2026-12-02T00:00:00Z",
+			},
+		},
 		"one of new clusters stops none that has begun": {
 			built([]func(*policy.Fleet){sets(done, "Run Progressing"), concurrency(3), freezes(starts)}, 1, 2),
 			"2026-12-01T12:00:00Z",

@@ -84,7 +84,7 @@ func (w *world) drawStops(t *rapid.T) {
 			f.Until = time.Time{}
 		}
 		if !f.All {
-			f.Clusters = only(fmt.Sprintf("c%d", rapid.IntRange(0, 9).Draw(t, "frozen")))
+			f.Clusters = only(rapid.SliceOfN(rapid.SampledFrom([]string{"c0", "c1", "c2", "c3", "c4"}), 0, 4).Draw(t, "frozen")...)
 		}
 		w.fleet.Freezes = append(w.fleet.Freezes, f)
 	}
