@@ -42,7 +42,7 @@ func (r *rollout) decide() {
 	r.dirty = r.store(d)
 	told := r.write(d)
 	r.peak = max(r.peak, r.inFlight())
-	r.watch(before, d)
+	r.watch(Moment{Before: before, Decision: d, Decided: true})
 	r.circles(d)
 	for _, s := range told {
 		r.soon(s.look)
@@ -254,19 +254,18 @@ func (r *rollout) snapshot() policy.Fleet {
 	return clone(r.fleet)
 }
 
-func (r *rollout) watch(before policy.Fleet, d policy.Decision) {
+func (r *rollout) watch(m Moment) {
 	if r.in.Watch == nil {
 		return
 	}
-	r.in.Watch(Moment{
-		Rollout: r.in.Name, At: r.now, Before: before, After: clone(r.fleet), Decision: d, Began: r.began,
-	})
+	m.Rollout, m.At, m.After, m.Began = r.in.Name, r.now, clone(r.fleet), r.began
+	r.in.Watch(m)
 	r.began = nil
 }
 
 // finish shows the judge the machines that began after the last decision.
 func (r *rollout) finish() {
 	if len(r.began) > 0 {
-		r.watch(r.snapshot(), r.last)
+		r.watch(Moment{Before: r.snapshot()})
 	}
 }

@@ -49,8 +49,9 @@ type Moment struct {
 	At time.Time
 	// Before and After are the fleet that was decided on, and the fleet with what was written. They must not be changed.
 	Before, After policy.Fleet
-	// Decision that was made.
+	// Decision that was made; Decided is false where none was, and only machines began.
 	Decision policy.Decision
+	Decided  bool
 	// Began are the machines that began since the last moment, in order.
 	Began []Machines
 }

@@ -20,7 +20,8 @@ type judge struct {
 	in     simulate.Input
 	found  []string
 	sticky policy.Phase
-	// done machines and the last role, by cluster.
+	// work as first seen, done machines and the last role, by cluster.
+	work map[string][]policy.Work
 	done map[string]int
 	role map[string]int
 	// sick is when a cluster was last seen to be unhealthy.
@@ -32,7 +33,7 @@ type judge struct {
 // watch makes a judge watch an input.
 func watch(in *simulate.Input, busy map[string][]simulate.Machines) *judge {
 	j := &judge{
-		in: *in, done: map[string]int{}, role: map[string]int{}, sick: map[string]time.Time{}, busy: busy,
+		in: *in, work: map[string][]policy.Work{}, done: map[string]int{}, role: map[string]int{}, sick: map[string]time.Time{}, busy: busy,
 	}
 	in.Watch = j.see
 	return j
@@ -50,9 +51,15 @@ func (j *judge) see(m simulate.Moment) {
 		if c.Health == policy.Unhealthy {
 			j.sick[c.ID] = m.At
 		}
+		if j.work[c.ID] == nil {
+			j.work[c.ID] = c.Work
+		}
 	}
 	for _, begun := range m.Began {
 		j.machine(m, begun)
+	}
+	if !m.Decided {
+		return
 	}
 	for _, change := range m.Decision.Intents {
 		before, after := find(m.Before, change.ID), find(m.After, change.ID)
@@ -69,7 +76,7 @@ func (j *judge) see(m simulate.Moment) {
 func (j *judge) machine(m simulate.Moment, begun simulate.Machines) {
 	c := find(m.Before, begun.ID)
 	j.claim(begun.Claimed, begun.At, "a machine of %s begins without a claim", c.Path)
-	work := j.planned(m, begun.ID)
+	work := j.work[begun.ID]
 	each := work[begun.Work].Each
 	if begun.Work > j.role[c.ID] && j.in.Lag > 0 {
 		each = min(each, work[j.role[c.ID]].Each) // the hub may not have seen yet that the next role takes longer
@@ -98,21 +105,6 @@ func (j *judge) machine(m simulate.Moment, begun simulate.Machines) {
 		j.claim(!begun.At.Before(other.Until), begun.At, "two batches of machines are at work in %s", c.Path)
 	}
 	j.busy[c.Path] = append(j.busy[c.Path], begun)
-}
-
-// planned is the work of a cluster in the input, or of one that joined.
-func (j *judge) planned(m simulate.Moment, id string) []policy.Work {
-	for _, c := range j.in.Fleet.Clusters {
-		if c.ID == id {
-			return c.Work
-		}
-	}
-	for _, event := range j.in.Script {
-		if event.Join != nil && event.Join.ID == id {
-			return event.Join.Work
-		}
-	}
-	return find(m.Before, id).Work
 }
 
 // slack is how long it may take until a cluster has heard of something.

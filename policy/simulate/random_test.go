@@ -193,7 +193,7 @@ func randomEvents(s *story, dice *rand.Rand, members []string) {
 	member := members[dice.IntN(len(members))]
 	w := s.Fleet.Waves[dice.IntN(len(s.Fleet.Waves))].Name
 	begin, end := simulate.Event{At: at, Cluster: c}, simulate.Event{At: until, Cluster: c}
-	switch kind := dice.IntN(18); kind {
+	switch kind := dice.IntN(24); kind {
 	case 0, 1:
 		begin.Kind = simulate.MachineFails
 	case 2:
@@ -249,9 +249,35 @@ func act(dice *rand.Rand, kind int, at, until time.Time, w, c string) (begin, en
 			begin.Until = until
 		}
 		end = simulate.Event{At: until, Kind: simulate.Approved, Name: name + "b", By: "dee", Wave: w}
-	default:
+	case 17:
 		begin = simulate.Event{At: at, Kind: simulate.Rejected, Name: name, By: "bob", Wave: w, Text: "not today"}
 		end = simulate.Event{At: until, Kind: simulate.Approved, Name: name + "b", By: "bob", Wave: w}
+	default:
+		begin, end = edit(dice, kind, at, until, w, c)
+	}
+	return begin, end
+}
+
+// edit is what changes besides.
+func edit(dice *rand.Rand, kind int, at, until time.Time, w, c string) (begin, end simulate.Event) {
+	switch kind {
+	case 18, 19:
+		late := cluster(fmt.Sprintf("%s-late-%d", c, dice.IntN(1_000_000)))
+		late.Groups = []string{"eu", "site-1"}
+		begin = simulate.Event{At: at, Kind: simulate.ClusterJoins, Join: &late}
+	case 20:
+		begin = simulate.Event{At: at, Kind: simulate.Promoted, By: "dee", Wave: w}
+		end = simulate.Event{At: until, Kind: simulate.LabelFlaps, Cluster: c}
+	case 21:
+		begin = simulate.Event{At: at, Kind: simulate.PolicyEdited, Name: "plan-2"}
+		end = simulate.Event{At: until, Kind: simulate.Approved, Name: "again", By: "cid", Wave: w}
+	case 22:
+		begin = simulate.Event{At: at, Kind: simulate.TargetMoves, Version: "v1.33.10"}
+	default:
+		begin = simulate.Event{At: at, Kind: simulate.RolloutCancelled}
+		if dice.IntN(2) == 0 {
+			begin.Kind = simulate.TargetChanges
+		}
 	}
 	return begin, end
 }

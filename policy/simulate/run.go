@@ -3,8 +3,6 @@
 
 package simulate
 
-import "github.com/windlass-dev/windlass/policy"
-
 // Run plays one rollout until it has ended, stands still for good, or Until.
 func Run(in Input) Result { return RunAll([]Input{in})[0] }
 
@@ -53,9 +51,25 @@ func (r *rollout) stopped() string {
 		return words(*d.Waiting)
 	case len(d.Holds) > 0:
 		return d.Holds[0].Path + ": " + words(d.Holds[0].Waiting)
-	case d.Phase == policy.PhaseCatchingUp:
-		return "catch-up waits for clusters that did not come back"
 	default:
-		return ""
+		return r.leftInFlight()
+	}
+}
+
+// leftInFlight says which clusters nobody hears of any more.
+func (r *rollout) leftInFlight() string {
+	var left []string
+	for _, c := range r.fleet.Clusters {
+		if InFlight(c) {
+			left = append(left, c.Path)
+		}
+	}
+	switch len(left) {
+	case 0:
+		return "nothing says what it waits for"
+	case 1:
+		return left[0] + " is in flight, and nothing is heard of it"
+	default:
+		return list(left) + " are in flight, and nothing is heard of them"
 	}
 }
