@@ -21,16 +21,27 @@ var update = flag.Bool("update", false, "write the golden files")
 
 // TestFilms plays whole rollouts, a minute at a time, and compares the log with a file that a person can read.
 func TestFilms(t *testing.T) {
-	for name, fates := range map[string]map[string]map[int]string{
+	for name, s := range map[string]scene{
 		"canary-and-two-waves":    {},
-		"canary-fails":            {"mgmt-a/shop/eu-1": {2: "fail"}},
-		"budget-exceeded":         {"mgmt-b/shop/us-1": {7: "fail"}},
-		"claimed-by-another":      {"mgmt-b/shop/us-1": {6: "claimed", 7: "claimed", 8: "claimed"}},
-		"the-channel-moves":       {"mgmt-b/shop/us-1": {8: "other"}},
-		"a-cluster-is-taken-away": {"mgmt-a/shop/eu-3": {10: "gone"}},
+		"canary-fails":            {fates: fates{"mgmt-a/shop/eu-1": {2: "fail"}}},
+		"budget-exceeded":         {fates: fates{"mgmt-b/shop/us-1": {7: "fail"}}},
+		"claimed-by-another":      {fates: fates{"mgmt-b/shop/us-1": during(6, 8, "claimed")}},
+		"the-channel-moves":       {fates: fates{"mgmt-b/shop/us-1": {8: "other"}}},
+		"a-cluster-is-taken-away": {fates: fates{"mgmt-a/shop/eu-3": {10: "gone"}}},
+		"a-node-is-sick-during-a-soak": {
+			fates: fates{"mgmt-a/shop/eu-1": {4: "sick", 6: "well"}},
+			edit:  inWave(0, func(w *policy.Wave) { w.Soak = 4 * time.Minute }),
+		},
+		"put-off-by-its-owner": {fates: fates{"mgmt-b/shop/us-1": during(1, 12, "put off")}},
+		"a-wave-times-out": {
+			fates: fates{"mgmt-a/shop/eu-2": during(4, 19, "stuck")},
+			edit: inWave(1, func(w *policy.Wave) {
+				w.MaxConcurrency, w.Deadline, w.DeadlineContinue = 2, 6*time.Minute, true
+			}),
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := film(t, fates)
+			got := film(t, s)
 			path := filepath.Join("testdata", name+".golden")
 			if *update {
 				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
@@ -48,9 +59,27 @@ func TestFilms(t *testing.T) {
 	}
 }
 
+// fates tell by path and minute what befalls a cluster.
+type fates map[string]map[int]string
+
+// during is one fate for some minutes.
+func during(from, to int, fate string) map[int]string {
+	minutes := map[int]string{}
+	for minute := from; minute <= to; minute++ {
+		minutes[minute] = fate
+	}
+	return minutes
+}
+
+// scene is what makes a film another than the plain one.
+type scene struct {
+	fates fates
+	edit  func(*policy.Fleet)
+}
+
 // film plans six clusters in two management clusters: a canary, a wave of a third, the rest two at a time; then plays
-// them. fates tells by path and minute what befalls a cluster.
-func film(t *testing.T, fates map[string]map[int]string) string {
+// them.
+func film(t *testing.T, s scene) string {
 	t.Helper()
 	plan, err := policy.MakePlan(policy.PlanInput{
 		Target: target,
@@ -83,11 +112,15 @@ func film(t *testing.T, fates map[string]map[int]string) string {
 			})
 		}
 	}
-	return w.play(fates)
+	catchUp(&w.fleet)
+	if s.edit != nil {
+		s.edit(&w.fleet)
+	}
+	return w.play(s.fates)
 }
 
 // play logs a line whenever the decision changes, until nothing moves for five minutes.
-func (w *world) play(fates map[string]map[int]string) string {
+func (w *world) play(fates fates) string {
 	var log strings.Builder
 	last, quiet := "", 0
 	for minute := 0; quiet < 5 && minute < 100; minute++ {
@@ -100,6 +133,12 @@ func (w *world) play(fates map[string]map[int]string) string {
 			c := &w.fleet.Clusters[i]
 			was := *c
 			fate := fates[c.Path][minute]
+			switch fate {
+			case "sick":
+				c.Health, c.HealthSince = policy.Unhealthy, w.now
+			case "well":
+				c.Health, c.HealthSince = policy.Healthy, w.now
+			}
 			course(c, fate, w.now)
 			if c.Phase != was.Phase || c.Reason != was.Reason {
 				fmt.Fprintf(&log, "            %s    %s", padded(c.ID), c.Phase)

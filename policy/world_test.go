@@ -113,8 +113,8 @@ func (w *world) lost(member string) bool {
 	return !known || !m.Ready && w.now.Sub(m.Since) >= w.fleet.Unreachable.Grace
 }
 
-// course moves one cluster on, as its controller would: fate is "ok", "fail", "claimed", "gone", "put off" or "other"
-// (it ends on another version).
+// course moves one cluster on, as its controller would: fate is "ok", "fail", "claimed", "gone", "stuck", "put off" or
+// "other" (it ends on another version).
 func course(c *policy.Cluster, fate string, now time.Time) {
 	before := c.Phase
 	c.Returning = false
@@ -139,6 +139,7 @@ func course(c *policy.Cluster, fate string, now time.Time) {
 		c.Reason, c.Message = policy.ReasonClaimedByOther, "driven by shop/other-1"
 	case c.Phase == policy.Pending, c.Phase == policy.Holding:
 		c.Phase, c.Reason = policy.Progressing, ""
+	case fate == "stuck":
 	case fate == "fail":
 		c.Phase, c.LastError = policy.Failed, "machine "+c.ID+"-cp-1: Download snap k8s: refused"
 	case c.Phase == policy.Progressing:
@@ -213,6 +214,9 @@ func line(d policy.Decision) string {
 		fmt.Fprintf(&b, "  %s %s %d/%d", w.Name, w.Phase, w.Succeeded, w.Planned)
 		if w.Failed > 0 {
 			fmt.Fprintf(&b, " failed=%d", w.Failed)
+		}
+		if w.Deferred > 0 {
+			fmt.Fprintf(&b, " deferred=%d", w.Deferred)
 		}
 	}
 	for _, change := range d.Intents {
