@@ -115,6 +115,8 @@ const (
 	ReasonOwnerPaused = "OwnerPaused"
 	// ReasonForeignUpgrade: somebody else's upgrade of one of its machines is in flight.
 	ReasonForeignUpgrade = "ForeignUpgrade"
+	// ReasonControlPlaneBehind: its workers would be newer than its control plane is (law 19).
+	ReasonControlPlaneBehind = "ControlPlaneBehind"
 	// ReasonProviderAbsent: machines are granted to the controllers of a provider, and none are there.
 	ReasonProviderAbsent = "ProviderAbsent"
 )
@@ -125,7 +127,7 @@ func GivesBack(reason string) bool {
 	switch reason {
 	case ReasonMemberUnreachable, ReasonAccessReadOnly, ReasonClaimedByOther, ReasonClusterPaused, ReasonClusterDeleting,
 		ReasonClusterUnhealthy, ReasonHealthUnknown, ReasonSingleControlPlane, ReasonOwnerMissing, ReasonOwnerPaused,
-		ReasonForeignUpgrade, ReasonProviderAbsent:
+		ReasonForeignUpgrade, ReasonProviderAbsent, ReasonControlPlaneBehind, ReasonSkewTooWide:
 		return true
 	}
 	return false

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/windlass-dev/windlass/engine/capi"
 	"github.com/windlass-dev/windlass/engine/protocol"
 	"github.com/windlass-dev/windlass/fleet/drive"
 )
@@ -148,4 +149,29 @@ func TestFault03_AnOwnerIsRetiredInOnePatch(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
+}
+
+// TestLaw11ReleasesComeOffAnOwnerBeforeItsMachines: no owner is left with a release that one of its machines lacks.
+func TestLaw11ReleasesComeOffAnOwnerBeforeItsMachines(t *testing.T) {
+	carries := with(foreign, map[string]string{keys.Release: wanted, keys.Status: protocol.StatusDone})
+	fresh := func(marks ...map[string]string) *world {
+		return newWorld(object(kinds.Cluster, "eu-1", marks...), object(cp, "eu-1-cp", carries), object(kinds.Machine, "m", carries))
+	}
+	do := func(w *world) error {
+		return w.member.ClearReleases(t.Context(), w.cluster(t), w.owner(t, cp, "eu-1-cp"), []capi.Machine{w.machine(t, "m")})
+	}
+	w := fresh(ours())
+	if err := errors.Join(do(w), do(w)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{cp.Kind + "/eu-1-cp", "Machine/m"}, w.objects()); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+	want := with(foreign, map[string]string{keys.Status: protocol.StatusDone})
+	if diff := cmp.Diff(want, w.annotations(t, kinds.Machine, "m")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if w := fresh(); !errors.Is(do(w), drive.ErrClaimLost) || len(w.writes) != 0 {
+		t.Errorf("without the claim: %+v", w.writes)
+	}
 }

@@ -253,3 +253,23 @@ func TestMachinesAtWorkAndTheLastDoneAreListed(t *testing.T) {
 		t.Errorf("the last that ended: %+v", last)
 	}
 }
+
+// TestC152PartOfAClusterIsCountedAndNoSuccess: control plane 3/3, pools 3/3 and 1/3.
+func TestC152PartOfAClusterIsCountedAndNoSuccess(t *testing.T) {
+	owner := func(role cluster.Role, name string, machines ...cluster.Machine) cluster.Owner {
+		return cluster.Owner{Kind: "K", Name: name, Role: role, Replicas: len(machines), Machines: machines}
+	}
+	l := report.Look{Seen: true, Owners: []cluster.Owner{
+		owner(cluster.ControlPlane, "cp", proven("cp-1"), proven("cp-2"), proven("cp-3")),
+		owner(cluster.Workers, "md-a", proven("a-1"), proven("a-2"), proven("a-3")),
+		owner(cluster.Workers, "md-b", proven("b-1"), cluster.Machine{Name: "b-2", Quarantined: true, Attempts: 3}, waitingMachine("b-3")),
+	}, Step: cluster.Step{Phase: policy.Failed, Reason: cluster.ReasonMachineQuarantined, CurrentMachine: "b-2"}}
+	s := newHistory().look(0, l)
+	want := &fleetv1.UpgradeSummary{Cluster: "mgmt-a/shop/eu-1", CP: "3/3", Workers: "4/6", Tries: "3/3"}
+	if diff := cmp.Diff(want, s.Summary); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"Stalled"}, holding(s.Conditions)); diff != "" || s.Owners[2].Phase != fleetv1.UpgradeFailed {
+		t.Errorf("%+v (-want +got):\n%s", s.Owners[2], diff)
+	}
+}

@@ -113,6 +113,7 @@ func observe(cu *fleetv1.ClusterUpgrade, reach Reach, w member.World, d drive.Me
 		stale(cu, last)
 	}
 	s.observation.Foreign = s.foreign(d)
+	s.observation.Beside = s.beside()
 	if reach.PerMachine || reach.ProviderPresent {
 		s.observation.Standing = standings(cu, w)
 	}
@@ -172,6 +173,22 @@ func (s *scene) carrying(id string) []capi.Machine {
 		}
 	}
 	return s.named(names)
+}
+
+// beside are the versions of machines of owners that are not to be upgraded.
+func (s *scene) beside() map[cluster.Role][]string {
+	versions := map[cluster.Role][]string{}
+	for _, m := range s.world.Machines {
+		if _, planned := s.machines[m.Name]; planned {
+			continue
+		}
+		role := cluster.Workers
+		if m.ControlPlane {
+			role = cluster.ControlPlane
+		}
+		versions[role] = append(versions[role], m.KubeletVersion)
+	}
+	return versions
 }
 
 // moved is when an owner was last granted, and when a machine of it last began or ended, as the status remembers it.

@@ -25,6 +25,11 @@ func (l look) advance(current Owner) Step {
 		return l.hold(policy.ReasonOwnerPaused, "%s is being deleted", current.ID())
 	case current.Paused:
 		return l.hold(policy.ReasonOwnerPaused, "%s is paused", current.ID())
+	}
+	if step, skewed := l.skewed(current); skewed && !current.granted() {
+		return step
+	}
+	switch {
 	case l.o.PerMachine:
 		return l.handOut(current)
 	case current.granted():
@@ -80,6 +85,11 @@ func (l look) hindered() (Step, bool) {
 	}
 	if l.o.Foreign != "" {
 		return l.hold(policy.ReasonForeignUpgrade, "machine %s is being upgraded by somebody else", l.o.Foreign), true
+	}
+	if first, found := find(o.inOrder(), func(o Owner) bool { return !o.done() }); found {
+		if step, skewed := l.skewed(first); skewed {
+			return step, true
+		}
 	}
 	if l.o.PerMachine && !l.o.ProviderPresent {
 		return l.hold(policy.ReasonProviderAbsent, "no controllers of a provider renew their Lease there"), true

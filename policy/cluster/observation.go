@@ -72,6 +72,8 @@ type Observation struct {
 	StartBefore time.Time
 	// Owners to upgrade, in any order.
 	Owners []Owner
+	// Beside are the kubelet versions of machines of no owner above, by role.
+	Beside map[Role][]string
 
 	// PerMachine: machines are granted one by one, to the controllers of a provider; else owners are, to an engine.
 	PerMachine bool
