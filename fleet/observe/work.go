@@ -23,7 +23,11 @@ const (
 )
 
 // measured is how long machines of a role took in the whole rollout; a role with too few samples is not in it.
-type measured map[fleetv1.OwnerRole]time.Duration
+type measured struct {
+	byRole map[fleetv1.OwnerRole]time.Duration
+	// fitting remembers which kubelets fit which version: thousands of clusters run a handful.
+	fitting map[[2]string]bool
+}
 
 // measured looks at the machines of the rollout that ended well, those of its latest clusters first.
 func (b *builder) measured() measured {
@@ -45,10 +49,10 @@ func (b *builder) measured() measured {
 			samples[role] = append(samples[role], m.EndedAt.Sub(m.StartedAt.Time))
 		}
 	}
-	found := measured{}
+	found := measured{map[fleetv1.OwnerRole]time.Duration{}, map[[2]string]bool{}}
 	for role, list := range samples {
 		if len(list) >= fewOfRollout {
-			found[role] = p90(list)
+			found.byRole[role] = p90(list)
 		}
 	}
 	return found
@@ -80,20 +84,30 @@ func (m measured) work(cu *fleetv1.ClusterUpgrade, wc *fleetv1.WorkloadCluster) 
 		return list
 	}
 	for _, o := range cu.Spec.Owners {
-		add(o.Role, left(o, wc))
+		add(o.Role, m.left(o, wc))
 	}
 	return list
 }
 
 // left is how many machines of an owner are not at the target as the inventory counts them.
-func left(o fleetv1.UpgradeOwner, wc *fleetv1.WorkloadCluster) int32 {
+func (m measured) left(o fleetv1.UpgradeOwner, wc *fleetv1.WorkloadCluster) int32 {
 	seen := ownerOf(o, wc)
 	if seen == nil {
 		return 0
 	}
 	releases := count(seen.ByRelease, func(name string) bool { return name == o.Target })
-	kubelets := count(seen.ByKubelet, func(name string) bool { return capi.Fits(name, o.Version) })
+	kubelets := count(seen.ByKubelet, func(name string) bool { return m.fits(name, o.Version) })
 	return seen.Replicas - min(releases, kubelets)
+}
+
+func (m measured) fits(kubelet, version string) bool {
+	key := [2]string{kubelet, version}
+	fits, known := m.fitting[key]
+	if !known {
+		fits = capi.Fits(kubelet, version)
+		m.fitting[key] = fits
+	}
+	return fits
 }
 
 func ownerOf(o fleetv1.UpgradeOwner, wc *fleetv1.WorkloadCluster) *fleetv1.OwnerStatus {
@@ -134,7 +148,7 @@ func (m measured) estimate(role fleetv1.OwnerRole, cu *fleetv1.ClusterUpgrade, w
 			}
 		}
 	}
-	if d := m[role]; d > 0 {
+	if d := m.byRole[role]; d > 0 {
 		return d
 	}
 	machine := &cu.Spec.Upgrade.Machine
