@@ -50,8 +50,8 @@ func (c *compiler) once(field, from, to string) (span, bool) {
 	case wrong != nil || wrongStop != nil:
 		return span{}, false
 	case startDate != stopDate:
-		c.refuse(field, complain(from+", "+to, "two instants, or two dates", "is from an instant to a date, or from a date to "+
-			"an instant"))
+		c.refuse(field, complain(from+", "+to, "two instants, or two dates",
+			"is from an instant to a date, or from a date to an instant"))
 		return span{}, false
 	case startDate && stop.start < start.start || !startDate && stop.start <= start.start:
 		c.refuse(field+".to", complain(to, "one after "+from, "is not after from"))

@@ -90,27 +90,39 @@ func TestExclusionsRefused(t *testing.T) {
 		neither  = ": is neither an instant nor a date" + accepted
 	)
 	tests := map[string]struct{ from, to, want string }{
-		"C027: a bare hour":     {"4", "2026-12-26", `.from: "4"` + neither},
-		"C027: a time of day":   {"04:00pm", "2026-12-26", `.from: "04:00pm"` + neither},
-		"C027: 9:04pm":          {"9:04pm", "2026-12-26", `.from: "9:04pm"` + neither},
-		"C027: 24:00":           {"24:00", "2026-12-26", `.from: "24:00"` + neither},
-		"C027: 0:00":            {"0:00", "2026-12-26", `.from: "0:00"` + neither},
-		"C027: 04:00:30":        {"04:00:30", "2026-12-26", `.from: "04:00:30"` + neither},
-		"C027: a blank":         {" 2026-12-24", "2026-12-26", `.from: " 2026-12-24"` + neither},
-		"C027: no zone":         {"2026-12-24T18:00:00", "2026-12-26", `.from: "2026-12-24T18:00:00"` + neither},
-		"C027: no seconds":      {"2026-12-24T18:00Z", "2026-12-26", `.from: "2026-12-24T18:00Z"` + neither},
-		"C027: a short hour":    {"2026-12-24T8:00:00Z", "2026-12-26", `.from: "2026-12-24T8:00:00Z"` + neither},
-		"C027: a short day":     {"2026-12-4", "2026-12-26", `.from: "2026-12-4"` + neither},
-		"C027: a comma":         {"2026-12-24T18:00:00,5Z", "2026-12-26", `.from: "2026-12-24T18:00:00,5Z"` + neither},
-		"C027: an hour of 24":   {"2026-12-24T24:00:00Z", "2026-12-26", `.from: "2026-12-24T24:00:00Z": is a time that there is not, or not from 1900 to 2199` + accepted},
-		"a date of no year":     {"2026-02-29", "2026-03-01", `.from: "2026-02-29": is a date that there is not, or not from 1900 to 2199` + accepted},
-		"a year far away":       {"2026-12-24", "9999-12-31", `.to: "9999-12-31": is a date that there is not, or not from 1900 to 2199` + accepted},
-		"no end":                {"2026-12-24", "", `.to: is missing beside the other of from and to` + accepted},
-		"no beginning":          {"", "2026-12-24", `.from: is missing beside the other of from and to` + accepted},
-		"backwards":             {"2026-12-24", "2026-12-23", `.to: "2026-12-23": is not after from; accepted: one after 2026-12-24`},
-		"nothing":               {"2026-12-24T18:00:00Z", "2026-12-24T19:00:00+01:00", `.to: "2026-12-24T19:00:00+01:00": is not after from; accepted: one after 2026-12-24T18:00:00Z`},
-		"an instant and a date": {"2026-12-24T18:00:00Z", "2026-12-26", `: "2026-12-24T18:00:00Z, 2026-12-26": is from an instant to a date, or from a date to an instant; accepted: two instants, or two dates`},
-		"a date and an instant": {"2026-12-24", "2026-12-26T18:00:00Z", `: "2026-12-24, 2026-12-26T18:00:00Z": is from an instant to a date, or from a date to an instant; accepted: two instants, or two dates`},
+		"C027: a bare hour":   {"4", "2026-12-26", `.from: "4"` + neither},
+		"C027: a time of day": {"04:00pm", "2026-12-26", `.from: "04:00pm"` + neither},
+		"C027: 9:04pm":        {"9:04pm", "2026-12-26", `.from: "9:04pm"` + neither},
+		"C027: 24:00":         {"24:00", "2026-12-26", `.from: "24:00"` + neither},
+		"C027: 0:00":          {"0:00", "2026-12-26", `.from: "0:00"` + neither},
+		"C027: 04:00:30":      {"04:00:30", "2026-12-26", `.from: "04:00:30"` + neither},
+		"C027: a blank":       {" 2026-12-24", "2026-12-26", `.from: " 2026-12-24"` + neither},
+		"C027: no zone":       {"2026-12-24T18:00:00", "2026-12-26", `.from: "2026-12-24T18:00:00"` + neither},
+		"C027: no seconds":    {"2026-12-24T18:00Z", "2026-12-26", `.from: "2026-12-24T18:00Z"` + neither},
+		"C027: a short hour":  {"2026-12-24T8:00:00Z", "2026-12-26", `.from: "2026-12-24T8:00:00Z"` + neither},
+		"C027: a short day":   {"2026-12-4", "2026-12-26", `.from: "2026-12-4"` + neither},
+		"C027: a comma":       {"2026-12-24T18:00:00,5Z", "2026-12-26", `.from: "2026-12-24T18:00:00,5Z"` + neither},
+		"C027: an hour of 24": {"2026-12-24T24:00:00Z", "2026-12-26", `.from: "2026-12-24T24:00:00Z": is a time that there is not, or not from 1900 to 2199` + accepted},
+		"a date of no year":   {"2026-02-29", "2026-03-01", `.from: "2026-02-29": is a date that there is not, or not from 1900 to 2199` + accepted},
+		"a year far away":     {"2026-12-24", "9999-12-31", `.to: "9999-12-31": is a date that there is not, or not from 1900 to 2199` + accepted},
+		"no end":              {"2026-12-24", "", `.to: is missing beside the other of from and to` + accepted},
+		"no beginning":        {"", "2026-12-24", `.from: is missing beside the other of from and to` + accepted},
+		"backwards": {
+			"2026-12-24", "2026-12-23", `.to: "2026-12-23": is not after from` +
+				`; accepted: one after 2026-12-24`,
+		},
+		"nothing": {
+			"2026-12-24T18:00:00Z", "2026-12-24T19:00:00+01:00", `.to: "2026-12-24T19:00:00+01:00": is not after from` +
+				`; accepted: one after 2026-12-24T18:00:00Z`,
+		},
+		"an instant and a date": {
+			"2026-12-24T18:00:00Z", "2026-12-26", `: "2026-12-24T18:00:00Z, 2026-12-26": is from an instant to a date, or from a date to an instant` +
+				`; accepted: two instants, or two dates`,
+		},
+		"a date and an instant": {
+			"2026-12-24", "2026-12-26T18:00:00Z", `: "2026-12-24, 2026-12-26T18:00:00Z": is from an instant to a date, or from a date to an instant` +
+				`; accepted: two instants, or two dates`,
+		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

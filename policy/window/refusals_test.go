@@ -33,15 +33,18 @@ func TestSchedulesRefused(t *testing.T) {
 	const ranged = ` runs backwards; accepted: `
 	tests := map[string]struct{ schedule, want string }{
 		"C011: both day fields": {
-			"0 2 1-7 * 0", "restricts day of month and day of week, which cron reads as either, not as both; accepted: rrule " +
+			"0 2 1-7 * 0", "restricts day of month and day of week, which cron reads as either, not as both" +
+				"; accepted: rrule " +
 				"RRULE:FREQ=MONTHLY;BYDAY=1SU;BYHOUR=2;BYMINUTE=0",
 		},
 		"C011: Friday the 13th": {
-			"30 2,4 13 6,7 FRI", "restricts day of month and day of week, which cron reads as either, not as both; accepted: rrule " +
+			"30 2,4 13 6,7 FRI", "restricts day of month and day of week, which cron reads as either, not as both" +
+				"; accepted: rrule " +
 				"RRULE:FREQ=MONTHLY;BYMONTH=6,7;BYMONTHDAY=13;BYDAY=FR;BYHOUR=2,4;BYMINUTE=30",
 		},
 		"C011: both day fields every minute": {
-			"* * 8-14 * 1", "restricts day of month and day of week, which cron reads as either, not as both; accepted: rrule " +
+			"* * 8-14 * 1", "restricts day of month and day of week, which cron reads as either, not as both" +
+				"; accepted: rrule " +
 				"RRULE:FREQ=MONTHLY;BYDAY=2MO;BYHOUR=2",
 		},
 		"C012: #": {
@@ -56,25 +59,39 @@ func TestSchedulesRefused(t *testing.T) {
 			"0 2 * * 5L", `day of week "5L" means the last one, which is not cron's; accepted: rrule ` +
 				"RRULE:FREQ=MONTHLY;BYDAY=-1FR;BYHOUR=2;BYMINUTE=0",
 		},
-		"C012: W": {"0 2 15W * *", `day of month "15W" means the nearest weekday, which is not cron's; accepted: an rrule with BYSETPOS`},
+		"C012: W": {
+			"0 2 15W * *", `day of month "15W" means the nearest weekday, which is not cron's` +
+				`; accepted: an rrule with BYSETPOS`,
+		},
 		"C012: ?": {"0 2 ? * 0", `day of month "?" is another dialect's word for *; accepted: *`},
 		"C012: H": {"H 2 * * 0", `minute "H" means a time chosen at random, which is not cron's; accepted: 0-59`},
 		"C012: @weekly": {
 			"@weekly", "is a macro, which hides the time of day; accepted: 0 0 * * 0",
 		},
 		"C012: six fields": {
-			"0 0 2 * * 0", "has 6 fields, not five: minute, hour, day of month, month and day of week; accepted: 0 2 * * 0 (there is " +
+			"0 0 2 * * 0", "has 6 fields, not five: minute, hour, day of month, month and day of week" +
+				"; accepted: 0 2 * * 0 (there is " +
 				"no field for seconds)",
 		},
-		"C012: four fields":       {"2 * * 0", "has 4 fields, not five: minute, hour, day of month, month and day of week; accepted: 0 2 * * 0"},
-		"C012: a zone":            {"TZ=EST 0 2 * * 0", "names a time zone, which belongs in timeZone; accepted: timeZone beside it"},
-		"C012: a zone for robots": {"CRON_TZ=EST 0 2 * * 0", "names a time zone, which belongs in timeZone; accepted: timeZone beside it"},
-		"C024: an hour of 24":     {"* 7-24 * * 0-6", `hour "24" is out of range; accepted: 0-23`},
+		"C012: four fields": {
+			"2 * * 0", "has 4 fields, not five: minute, hour, day of month, month and day of week" +
+				"; accepted: 0 2 * * 0",
+		},
+		"C012: a zone": {
+			"TZ=EST 0 2 * * 0", "names a time zone, which belongs in timeZone" +
+				"; accepted: timeZone beside it",
+		},
+		"C012: a zone for robots": {
+			"CRON_TZ=EST 0 2 * * 0", "names a time zone, which belongs in timeZone" +
+				"; accepted: timeZone beside it",
+		},
+		"C024: an hour of 24": {"* 7-24 * * 0-6", `hour "24" is out of range; accepted: 0-23`},
 		"C025: a wrapping weekend": {
 			"0 0 * * sat-sun", `day of week "sat-sun"` + ranged + `6,0`,
 		},
 		"C025: to the Sunday after": {
-			"30 10 * * 1-7", `day of week "1-7" ends a range with 7, which stands for Sunday only alone; accepted: * (every day), or ` +
+			"30 10 * * 1-7", `day of week "1-7" ends a range with 7, which stands for Sunday only alone` +
+				`; accepted: * (every day), or ` +
 				`a list such as 1-6,0`,
 		},
 		"C025: the end of the week": {
@@ -86,17 +103,26 @@ func TestSchedulesRefused(t *testing.T) {
 		"C025: over New Year": {"0 0 1 NOV-feb *", `month "NOV-feb"` + ranged + `11-12,1-2`},
 		"C025: over midnight": {"0 22-4 * * *", `hour "22-4"` + ranged + `22-23,0-4`},
 		"nothing":             {" ", "is empty; accepted: 0 2 * * 0"},
-		"a line break":        {"0 2 * * 0\n0 3 * * 0", "holds a line break or another character that is none of cron's; accepted: 0 2 * * 0"},
-		"an empty item":       {"0,,5 2 * * 0", `minute "" is an empty item of a list; accepted: 0-59`},
-		"a sign":              {"0 +2 * * 0", `hour "+2" is not a number; accepted: 0-23`},
-		"a word":              {"0 2 * * caturday", `day of week "caturday" is not a number; accepted: 0-6 or SUN-SAT`},
-		"a step of no range":  {"5/15 2 * * *", `minute "5/15" has a step without a range; accepted: 5-59/15`},
-		"a step of zero":      {"*/0 2 * * *", `minute "*/0" has a step that leads nowhere; accepted: a step from 1 to 59`},
-		"a step too far":      {"*/90 2 * * *", `minute "*/90" has a step that leads nowhere; accepted: a step from 1 to 59`},
-		"day 0":               {"0 2 0 * *", `day of month "0" is out of range; accepted: 1-31`},
-		"month 13":            {"0 2 1 13 *", `month "13" is out of range; accepted: 1-12 or JAN-DEC`},
-		"weekday 8":           {"0 2 * * 8", `day of week "8" is out of range; accepted: 0-6 or SUN-SAT`},
-		"a date of no year":   {"0 2 30 2 *", "names a date that no year has"},
+		"a line break": {
+			"0 2 * * 0\n0 3 * * 0", "holds a line break or another character that is none of cron's" +
+				"; accepted: 0 2 * * 0",
+		},
+		"an empty item":      {"0,,5 2 * * 0", `minute "" is an empty item of a list; accepted: 0-59`},
+		"a sign":             {"0 +2 * * 0", `hour "+2" is not a number; accepted: 0-23`},
+		"a word":             {"0 2 * * caturday", `day of week "caturday" is not a number; accepted: 0-6 or SUN-SAT`},
+		"a step of no range": {"5/15 2 * * *", `minute "5/15" has a step without a range; accepted: 5-59/15`},
+		"a step of zero": {
+			"*/0 2 * * *", `minute "*/0" has a step that leads nowhere` +
+				`; accepted: a step from 1 to 59`,
+		},
+		"a step too far": {
+			"*/90 2 * * *", `minute "*/90" has a step that leads nowhere` +
+				`; accepted: a step from 1 to 59`,
+		},
+		"day 0":             {"0 2 0 * *", `day of month "0" is out of range; accepted: 1-31`},
+		"month 13":          {"0 2 1 13 *", `month "13" is out of range; accepted: 1-12 or JAN-DEC`},
+		"weekday 8":         {"0 2 * * 8", `day of week "8" is out of range; accepted: 0-6 or SUN-SAT`},
+		"a date of no year": {"0 2 30 2 *", "names a date that no year has"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -222,7 +248,8 @@ func TestEmptyRefused(t *testing.T) {
 		want string
 	}{
 		"C029: no windows": {
-			in("UTC"), "windows: is empty, and a calendar without a window would never open; accepted: at least one window",
+			in("UTC"), "windows: is empty, and a calendar without a window would never open" +
+				"; accepted: at least one window",
 		},
 		"C028: windows that are an empty list": {
 			window.Spec{Windows: []window.Recurrence{}},
@@ -233,7 +260,8 @@ func TestEmptyRefused(t *testing.T) {
 			`windows[0].rrule: "BYDAY=": is no part of a rule; accepted: NAME=value, joined by semicolons`,
 		},
 		"C029: a window without a schedule": {
-			in("UTC", cron("", hour)), "windows[0]: has neither schedule nor rrule; accepted: one of schedule and rrule",
+			in("UTC", cron("", hour)), "windows[0]: has neither schedule nor rrule" +
+				"; accepted: one of schedule and rrule",
 		},
 		"a window with both": {
 			in("UTC", window.Recurrence{Schedule: "0 2 * * *", RRule: "FREQ=DAILY;BYHOUR=2", Duration: hour}),
@@ -254,9 +282,12 @@ func TestEmptyRefused(t *testing.T) {
 				TimeZone: "EST", Windows: []window.Recurrence{cron("x 2 * * *", 0), cron("0 2 * * *", hour)},
 				Exclusions: []window.Exclusion{{From: "4", To: "24:00"}},
 			},
-			`timeZone: "EST": is a fixed offset or an abbreviation, which does not follow the clock of a place; accepted: a region ` +
-				`such as Europe/Berlin, or UTC; windows[0].schedule: "x 2 * * *": minute "x" is not a number; accepted: 0-59; ` +
-				`windows[0].duration: is missing: a schedule says when a window begins, not how long it lasts; accepted: from 15m to ` +
+			`timeZone: "EST": is a fixed offset or an abbreviation, which does not follow the clock of a place` +
+				`; accepted: a region ` +
+				`such as Europe/Berlin, or UTC; windows[0].schedule: "x 2 * * *": minute "x" is not a number` +
+				`; accepted: 0-59; ` +
+				`windows[0].duration: is missing: a schedule says when a window begins, not how long it lasts` +
+				`; accepted: from 15m to ` +
 				`744h; exclusions[0].from: "4": is neither an instant nor a date; accepted: an instant such as ` +
 				`2026-12-24T18:00:00Z, or a date such as 2026-12-24; exclusions[0].to: "24:00": is neither an instant nor a date; ` +
 				`accepted: an instant such as 2026-12-24T18:00:00Z, or a date such as 2026-12-24`,

@@ -19,7 +19,8 @@ const (
 // reviewFrom is where a schedule without a first start is looked at: a year before a leap day.
 var reviewFrom = dayOf(2027, 1, 1) * daySeconds
 
-// each calls visit for the starts from a wall-clock time on, exceptions left out, until visit says no; RDATEs come last.
+// each calls visit for the starts from a wall-clock time on, exceptions left out, until visit says no. RDATEs come
+// last.
 func (s *starts) each(location *time.Location, from int64, visit func(wall int64) bool) {
 	from = max(from, s.first)
 	goOn := true
@@ -70,8 +71,8 @@ func (c *compiler) review(field string, spec Recurrence, s *starts) {
 		return
 	}
 	if s.first != math.MinInt64 && !s.includes(s.first) {
-		c.warn(field+name, complain(text, "a DTSTART that is an occurrence of its rule", "begins at %s, which is no occurrence "+
-			"of its rule and does not open anything", wallText(s.first)))
+		c.warn(field+name, complain(text, "a DTSTART that is an occurrence of its rule",
+			"begins at %s, which is no occurrence of its rule and does not open anything", wallText(s.first)))
 	}
 	for _, wall := range slices.Sorted(maps.Keys(s.less)) {
 		if len(s.moreAt) == 0 && !s.includes(wall) {
@@ -103,8 +104,9 @@ func (c *compiler) reviewDuration(field string, r *recurrence) {
 	r.each(c.zone, r.reviewFrom(), func(wall int64) bool {
 		apart := time.Duration(wall-before) * time.Second
 		if seen > 0 && apart > 0 && apart < duration {
-			c.warn(field+".duration", complain(hours(duration), "up to "+hours(apart), "goes on past the next start: from %s it "+
-				"is %s to %s, and the windows are one opening", wallText(before), hours(apart), wallText(wall)))
+			c.warn(field+".duration", complain(hours(duration), "up to "+hours(apart),
+				"goes on past the next start: from %s it is %s to %s, and the windows are one opening",
+				wallText(before), hours(apart), wallText(wall)))
 			return false
 		}
 		if seen == 0 {

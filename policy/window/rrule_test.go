@@ -17,7 +17,8 @@ func TestRRulesRefused(t *testing.T) {
 	tests := map[string]struct{ rrule, want string }{
 		"nothing but a start": {
 			"DTSTART:20261018T023000",
-			`"DTSTART:20261018T023000": has no line RRULE; accepted: a line such as RRULE:FREQ=WEEKLY;BYDAY=SU;BYHOUR=2`,
+			`"DTSTART:20261018T023000": has no line RRULE` +
+				`; accepted: a line such as RRULE:FREQ=WEEKLY;BYDAY=SU;BYHOUR=2`,
 		},
 		"a zone that is not the calendar's": {
 			"DTSTART;TZID=Asia/Tokyo:20261018T023000\nRRULE:FREQ=DAILY",
@@ -26,58 +27,109 @@ func TestRRulesRefused(t *testing.T) {
 		},
 		"a start in UTC": {
 			"DTSTART:20261018T003000Z\nRRULE:FREQ=DAILY",
-			`"DTSTART:20261018T003000Z": is in UTC, and the calendar in Europe/Berlin; accepted: DTSTART:20261018T023000`,
+			`"DTSTART:20261018T003000Z": is in UTC, and the calendar in Europe/Berlin` +
+				`; accepted: DTSTART:20261018T023000`,
 		},
 		"a start without a time": {
 			"DTSTART;VALUE=DATE:20261018\nRRULE:FREQ=DAILY",
 			`"DTSTART;VALUE=DATE:20261018": has no time of day; accepted: DTSTART:20261018T020000`,
 		},
-		"two starts":  {start + start + "RRULE:FREQ=DAILY", `"DTSTART:20261018T023000": is a second DTSTART; accepted: one DTSTART`},
-		"two rules":   {start + "RRULE:FREQ=DAILY\nRRULE:FREQ=WEEKLY", `"RRULE:FREQ=WEEKLY": is a second rule, or no plain one; accepted: one RRULE:FREQ=…; another window for another rule`},
-		"an old rule": {start + "RRULE:FREQ=DAILY\nEXRULE:FREQ=WEEKLY", `"EXRULE:FREQ=WEEKLY": is obsolete; accepted: an exclusion that recurs`},
-		"an end":      {start + "DURATION:PT1H\nRRULE:FREQ=DAILY", `"DURATION:PT1H": is not read here; accepted: duration beside rrule`},
-		"another line": {
-			start + "RRULE:FREQ=DAILY\nSUMMARY:nights", `"SUMMARY:nights": is no line of a recurrence; accepted: DTSTART, RRULE, EXDATE and RDATE`,
+		"two starts": {
+			start + start + "RRULE:FREQ=DAILY", `"DTSTART:20261018T023000": is a second DTSTART` +
+				`; accepted: one DTSTART`,
 		},
-		"a period":          {start + "RRULE:FREQ=DAILY\nRDATE;VALUE=PERIOD:20261018T023000/PT1H", `"RDATE;VALUE=PERIOD:20261018T023000/PT1H": has values that are not read here; accepted: VALUE=DATE or VALUE=DATE-TIME`},
-		"a date more":       {start + "RRULE:FREQ=DAILY\nRDATE:20261018", `"20261018": has no time of day; accepted: 20261018T020000`},
-		"a date of no year": {"DTSTART:20260229T023000\nRRULE:FREQ=DAILY", `"20260229T023000": is no date or time as RFC 5545 writes them; accepted: a local time such as 20261018T023000`},
+		"two rules": {
+			start + "RRULE:FREQ=DAILY\nRRULE:FREQ=WEEKLY", `"RRULE:FREQ=WEEKLY": is a second rule, or no plain one` +
+				`; accepted: one RRULE:FREQ=…; another window for another rule`,
+		},
+		"an old rule": {
+			start + "RRULE:FREQ=DAILY\nEXRULE:FREQ=WEEKLY", `"EXRULE:FREQ=WEEKLY": is obsolete` +
+				`; accepted: an exclusion that recurs`,
+		},
+		"an end": {
+			start + "DURATION:PT1H\nRRULE:FREQ=DAILY", `"DURATION:PT1H": is not read here` +
+				`; accepted: duration beside rrule`,
+		},
+		"another line": {
+			start + "RRULE:FREQ=DAILY\nSUMMARY:nights", `"SUMMARY:nights": is no line of a recurrence` +
+				`; accepted: DTSTART, RRULE, EXDATE and RDATE`,
+		},
+		"a period": {
+			start + "RRULE:FREQ=DAILY\nRDATE;VALUE=PERIOD:20261018T023000/PT1H", `"RDATE;VALUE=PERIOD:20261018T023000/PT1H": has values that are not read here` +
+				`; accepted: VALUE=DATE or VALUE=DATE-TIME`,
+		},
+		"a date more": {
+			start + "RRULE:FREQ=DAILY\nRDATE:20261018", `"20261018": has no time of day` +
+				`; accepted: 20261018T020000`,
+		},
+		"a date of no year": {
+			"DTSTART:20260229T023000\nRRULE:FREQ=DAILY", `"20260229T023000": is no date or time as RFC 5545 writes them` +
+				`; accepted: a local time such as 20261018T023000`,
+		},
 		"an instant with a zone": {
 			start + "RRULE:FREQ=DAILY\nEXDATE;TZID=Europe/Berlin:20261018T003000Z",
-			`"20261018T003000Z": is not what the parameters before it say; accepted: a local time such as 20261018T023000`,
+			`"20261018T003000Z": is not what the parameters before it say` +
+				`; accepted: a local time such as 20261018T023000`,
 		},
-		"a year far away": {"DTSTART:22000101T023000\nRRULE:FREQ=DAILY", `"22000101T023000": is too far away; accepted: a year from 1900 to 2199`},
+		"a year far away": {
+			"DTSTART:22000101T023000\nRRULE:FREQ=DAILY", `"22000101T023000": is too far away` +
+				`; accepted: a year from 1900 to 2199`,
+		},
 		"hourly": {
-			start + "RRULE:FREQ=HOURLY;INTERVAL=6", `"FREQ=HOURLY": counts elapsed time, not times of a day; accepted: FREQ=DAILY with BYHOUR and BYMINUTE`,
+			start + "RRULE:FREQ=HOURLY;INTERVAL=6", `"FREQ=HOURLY": counts elapsed time, not times of a day` +
+				`; accepted: FREQ=DAILY with BYHOUR and BYMINUTE`,
 		},
-		"no such frequency":   {start + "RRULE:FREQ=FORTNIGHTLY", `"FREQ=FORTNIGHTLY": is no frequency; accepted: DAILY, WEEKLY, MONTHLY or YEARLY`},
-		"no frequency":        {start + "RRULE:BYDAY=SU", `"BYDAY=SU": has no FREQ; accepted: FREQ=DAILY, WEEKLY, MONTHLY or YEARLY`},
-		"a part twice":        {start + "RRULE:FREQ=DAILY;FREQ=WEEKLY", `"FREQ=WEEKLY": is given twice; accepted: one FREQ`},
-		"an interval of zero": {start + "RRULE:FREQ=DAILY;INTERVAL=0", `"INTERVAL=0": is out of range; accepted: 1-99999`},
-		"an hour of 24":       {start + "RRULE:FREQ=DAILY;BYHOUR=24", `"BYHOUR=24": holds a number that is out of range, or none; accepted: 0 to 23`},
+		"no such frequency": {
+			start + "RRULE:FREQ=FORTNIGHTLY", `"FREQ=FORTNIGHTLY": is no frequency` +
+				`; accepted: DAILY, WEEKLY, MONTHLY or YEARLY`,
+		},
+		"no frequency": {
+			start + "RRULE:BYDAY=SU", `"BYDAY=SU": has no FREQ` +
+				`; accepted: FREQ=DAILY, WEEKLY, MONTHLY or YEARLY`,
+		},
+		"a part twice": {
+			start + "RRULE:FREQ=DAILY;FREQ=WEEKLY", `"FREQ=WEEKLY": is given twice` +
+				`; accepted: one FREQ`,
+		},
+		"an interval of zero": {
+			start + "RRULE:FREQ=DAILY;INTERVAL=0", `"INTERVAL=0": is out of range` +
+				`; accepted: 1-99999`,
+		},
+		"an hour of 24": {
+			start + "RRULE:FREQ=DAILY;BYHOUR=24", `"BYHOUR=24": holds a number that is out of range, or none` +
+				`; accepted: 0 to 23`,
+		},
 		"day 0": {
-			start + "RRULE:FREQ=MONTHLY;BYMONTHDAY=0", `"BYMONTHDAY=0": holds a number that is out of range, or none; accepted: 1 to 31, or -31 to -1 from the end`,
+			start + "RRULE:FREQ=MONTHLY;BYMONTHDAY=0", `"BYMONTHDAY=0": holds a number that is out of range, or none` +
+				`; accepted: 1 to 31, or -31 to -1 from the end`,
 		},
 		"a weekday of fable": {
-			start + "RRULE:FREQ=WEEKLY;BYDAY=SUN", `"BYDAY=SUN": holds what is no weekday; accepted: SU, MO, TU, WE, TH, FR and SA, with a number such as 1SU or -1SU in a month or year`,
+			start + "RRULE:FREQ=WEEKLY;BYDAY=SUN", `"BYDAY=SUN": holds what is no weekday` +
+				`; accepted: SU, MO, TU, WE, TH, FR and SA, with a number such as 1SU or -1SU in a month or year`,
 		},
 		"a first Sunday of a week": {
-			start + "RRULE:FREQ=WEEKLY;BYDAY=1SU", `"FREQ=WEEKLY;BYDAY=1SU": has BYDAY=1SU, whose number does not go with FREQ=WEEKLY or BYWEEKNO; accepted: it with FREQ=MONTHLY`,
+			start + "RRULE:FREQ=WEEKLY;BYDAY=1SU", `"FREQ=WEEKLY;BYDAY=1SU": has BYDAY=1SU, whose number does not go with FREQ=WEEKLY or BYWEEKNO` +
+				`; accepted: it with FREQ=MONTHLY`,
 		},
 		"a sixth Sunday": {
-			start + "RRULE:FREQ=MONTHLY;BYDAY=6SU", `"FREQ=MONTHLY;BYDAY=6SU": has BYDAY=6SU, and no month has so many weeks; accepted: 1 to 5, or -5 to -1`,
+			start + "RRULE:FREQ=MONTHLY;BYDAY=6SU", `"FREQ=MONTHLY;BYDAY=6SU": has BYDAY=6SU, and no month has so many weeks` +
+				`; accepted: 1 to 5, or -5 to -1`,
 		},
 		"a week of a month": {
-			start + "RRULE:FREQ=MONTHLY;BYWEEKNO=3", `"FREQ=MONTHLY;BYWEEKNO=3": has BYWEEKNO or BYYEARDAY, which do not go with FREQ=MONTHLY; accepted: it with FREQ=YEARLY`,
+			start + "RRULE:FREQ=MONTHLY;BYWEEKNO=3", `"FREQ=MONTHLY;BYWEEKNO=3": has BYWEEKNO or BYYEARDAY, which do not go with FREQ=MONTHLY` +
+				`; accepted: it with FREQ=YEARLY`,
 		},
 		"a day of the month of a week": {
-			start + "RRULE:FREQ=WEEKLY;BYMONTHDAY=3", `"FREQ=WEEKLY;BYMONTHDAY=3": has BYMONTHDAY, which does not go with FREQ=WEEKLY; accepted: it with FREQ=MONTHLY`,
+			start + "RRULE:FREQ=WEEKLY;BYMONTHDAY=3", `"FREQ=WEEKLY;BYMONTHDAY=3": has BYMONTHDAY, which does not go with FREQ=WEEKLY` +
+				`; accepted: it with FREQ=MONTHLY`,
 		},
 		"a position of nothing": {
-			start + "RRULE:FREQ=MONTHLY;BYSETPOS=1", `"FREQ=MONTHLY;BYSETPOS=1": has BYSETPOS and nothing to pick from; accepted: BYSETPOS beside BYDAY or another`,
+			start + "RRULE:FREQ=MONTHLY;BYSETPOS=1", `"FREQ=MONTHLY;BYSETPOS=1": has BYSETPOS and nothing to pick from` +
+				`; accepted: BYSETPOS beside BYDAY or another`,
 		},
 		"UNTIL and COUNT": {
-			start + "RRULE:FREQ=DAILY;COUNT=3;UNTIL=20261224", `"FREQ=DAILY;COUNT=3;UNTIL=20261224": has both UNTIL and COUNT; accepted: one of UNTIL and COUNT`,
+			start + "RRULE:FREQ=DAILY;COUNT=3;UNTIL=20261224", `"FREQ=DAILY;COUNT=3;UNTIL=20261224": has both UNTIL and COUNT` +
+				`; accepted: one of UNTIL and COUNT`,
 		},
 		"an end before the start": {
 			start + "RRULE:FREQ=DAILY;UNTIL=20261017", `"DTSTART:20261018T023000\nRRULE:FREQ=DAILY;UNTIL=20261017": never occurs`,
@@ -86,13 +138,16 @@ func TestRRulesRefused(t *testing.T) {
 			start + "RRULE:FREQ=DAILY;COUNT=1\nEXDATE:20261018T023000", `"DTSTART:20261018T023000\nRRULE:FREQ=DAILY;COUNT=1\nEXDATE:20261018T023000": never occurs`,
 		},
 		"no time of day": {
-			"RRULE:FREQ=DAILY", `"FREQ=DAILY": has no time of day; accepted: a line such as DTSTART:20261018T023000 before it, or BYHOUR`,
+			"RRULE:FREQ=DAILY", `"FREQ=DAILY": has no time of day` +
+				`; accepted: a line such as DTSTART:20261018T023000 before it, or BYHOUR`,
 		},
 		"no day": {
-			"RRULE:FREQ=WEEKLY;BYHOUR=2", `"FREQ=WEEKLY;BYHOUR=2": does not say on which day; accepted: a line such as DTSTART:20261018T023000 before it, or BYDAY`,
+			"RRULE:FREQ=WEEKLY;BYHOUR=2", `"FREQ=WEEKLY;BYHOUR=2": does not say on which day` +
+				`; accepted: a line such as DTSTART:20261018T023000 before it, or BYDAY`,
 		},
 		"nothing to count from": {
-			"RRULE:FREQ=DAILY;BYHOUR=2;INTERVAL=2", `"FREQ=DAILY;BYHOUR=2;INTERVAL=2": has INTERVAL or COUNT, and nothing to count from; accepted: a line such as DTSTART:20261018T023000 before it`,
+			"RRULE:FREQ=DAILY;BYHOUR=2;INTERVAL=2", `"FREQ=DAILY;BYHOUR=2;INTERVAL=2": has INTERVAL or COUNT, and nothing to count from` +
+				`; accepted: a line such as DTSTART:20261018T023000 before it`,
 		},
 	}
 	for name, tc := range tests {
@@ -198,7 +253,8 @@ func TestWarnings(t *testing.T) {
 		"a start that is no occurrence": {
 			in("UTC", rrule(start+"RRULE:FREQ=WEEKLY;BYDAY=MO", hour)),
 			`windows[0].rrule: "DTSTART:20261018T023000\nRRULE:FREQ=WEEKLY;BYDAY=MO": begins at Sun 2026-10-18 02:30, which is no ` +
-				`occurrence of its rule and does not open anything; accepted: a DTSTART that is an occurrence of its rule`,
+				`occurrence of its rule and does not open anything` +
+				`; accepted: a DTSTART that is an occurrence of its rule`,
 		},
 		"an exception of nothing": {
 			in("UTC", rrule(start+"RRULE:FREQ=WEEKLY\nEXDATE:20261025T023001", hour)),
