@@ -48,6 +48,7 @@ func (b *board) labours(wave int) (runs bool, until time.Time) {
 	if w.Worked.Since.IsZero() || len(spans) == 0 {
 		return runs, time.Time{}
 	}
+	b.edge(w.Worked.Since)
 	if broke := b.breaks(w.Worked.Since, spans); !broke.After(b.now) {
 		return false, broke
 	}
