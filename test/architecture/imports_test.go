@@ -55,6 +55,7 @@ func rules() []rule {
 	clients := []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime", multicluster}
 	return []rule{
 		{tree: "policy", only: []string{"github.com/Masterminds/semver/v3"}},
+		{tree: "policy/window", only: []string{}},
 		{tree: "policy/version", never: ours("policy"), but: ours("policy/version")},
 		{tree: "engine/protocol", only: []string{}},
 		{tree: "engine/capi", only: []string{apimachinery}},
