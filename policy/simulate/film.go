@@ -26,8 +26,12 @@ func (r Result) Film() string {
 		b.WriteString(wrapped(fmt.Sprintf("  %-5s  ", shown), "           ", line.Text))
 	}
 	b.WriteString("\n" + wrapped("", "  ", r.ending()))
+	path, wave := 0, 0
 	for _, c := range r.Clusters {
-		b.WriteString(strings.TrimRight("  "+c.line(), " ") + "\n")
+		path, wave = max(path, len(c.Path)), max(wave, len(c.Wave))
+	}
+	for _, c := range r.Clusters {
+		fmt.Fprintf(&b, "  %-*s  %-*s  %s\n", path, c.Path, wave, c.Wave, c.line())
 	}
 	return b.String()
 }
@@ -122,7 +126,7 @@ func (r Result) ending() string {
 
 // line is what became of a cluster.
 func (c Course) line() string {
-	line := fmt.Sprintf("%-12s  %-10s  %-11s", c.Path, c.Wave, c.Phase)
+	line := fmt.Sprintf("%-9s", c.Phase)
 	if c.Began.IsZero() {
 		return line + "  untouched"
 	}

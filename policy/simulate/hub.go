@@ -239,7 +239,7 @@ func (r *rollout) ended() bool {
 	switch r.last.Phase {
 	case policy.PhaseSucceeded, policy.PhaseCompletedWithFailures, policy.PhaseHalted, policy.PhaseCancelled,
 		policy.PhaseSuperseded:
-		return !r.dirty && r.inFlight() == 0
+		return (!r.dirty || r.away) && r.inFlight() == 0
 	case policy.PhasePlanning, policy.PhaseAwaitingApproval, policy.PhaseProgressing, policy.PhasePaused,
 		policy.PhaseCatchingUp:
 	}

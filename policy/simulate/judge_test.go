@@ -270,7 +270,7 @@ func (j *judge) limits(m simulate.Moment, started policy.Cluster) {
 		if wave(m.Before, c) == own && !silent {
 			inWave++
 		}
-		if wave(m.Before, c) == own && !over(c) {
+		if wave(m.Before, c) == own && !c.Phase.Ended() {
 			risk++
 		}
 		for i := range f.Limits {

@@ -69,7 +69,7 @@ func (s *site) lose() {
 
 // regain: the hub is in touch again.
 func (s *site) regain() {
-	if s.touch(s.member) && !s.leash.IsZero() {
+	if s.touch(s.member) && !s.strange && !s.leash.IsZero() {
 		s.leash, s.touchedAt = time.Time{}, s.now
 	}
 }

@@ -127,7 +127,7 @@ func randomRules(s *story, dice *rand.Rand) {
 		if dice.IntN(4) == 0 {
 			w.Deadline, w.DeadlineContinue = time.Duration(1+dice.IntN(8))*time.Hour, dice.IntN(2) == 0 && !w.Canary
 		}
-		if dice.IntN(5) == 0 {
+		if dice.IntN(12) == 0 {
 			w.Approvals = 1 + dice.IntN(2)
 		}
 	}
@@ -223,6 +223,12 @@ func randomEvents(s *story, dice *rand.Rand, members []string) {
 		begin, end = act(dice, kind, at, until, w, c)
 	}
 	s.then(begin)
+	if begin.Kind == simulate.MemberSilent && dice.IntN(2) == 0 { // the hub is cut off, perhaps
+		for _, other := range members {
+			s.then(simulate.Event{At: at.Add(time.Duration(dice.IntN(15)) * time.Minute), Kind: simulate.MemberSilent, Member: other},
+				simulate.Event{At: until, Kind: simulate.MemberBack, Member: other})
+		}
+	}
 	if end.Kind != "" && dice.IntN(8) > 0 {
 		s.then(end)
 	}

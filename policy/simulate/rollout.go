@@ -81,9 +81,6 @@ func (w *world) add(in Input) {
 // settle makes the site of a cluster of the fleet, by index.
 func (r *rollout) settle(i int) {
 	c := &r.fleet.Clusters[i]
-	if _, known := r.fleet.Members[c.Member]; !known {
-		r.silent[c.Member] = true
-	}
 	p := r.places[c.Path]
 	if p == nil {
 		p = newPlace(*c, r.now)
@@ -91,6 +88,9 @@ func (r *rollout) settle(i int) {
 	}
 	c.Health, c.HealthSince = p.health, p.healthSince
 	s := newSite(r, i, p)
+	if _, known := r.fleet.Members[c.Member]; !known {
+		s.strange = true
+	}
 	r.sites = append(r.sites, s)
 	r.byID[c.ID], r.paths[c.Path] = s, s
 	r.queue.put(r.now, s.look)

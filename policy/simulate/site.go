@@ -22,6 +22,8 @@ type site struct {
 	asked, heard int
 	intent       policy.Intent
 	notAfter     time.Time
+	// strange: the fleet has no member of that name, so that nobody can reach it.
+	strange bool
 	// granted: its claim is taken and machines may have begun.
 	granted bool
 	// touchedAt is when it was granted, or was in touch again; leash is when its permission ends since the hub is out of
@@ -96,7 +98,7 @@ func (s *site) look() {
 	c := s.fleet.Clusters[s.index]
 	s.intent, s.notAfter, s.heard = c.Intent, c.NotAfter, s.asked
 	status := s.status
-	if s.touch(s.member) {
+	if s.touch(s.member) && !s.strange {
 		s.grant()
 		s.beginMachines()
 		s.judge(&status)
