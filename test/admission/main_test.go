@@ -98,6 +98,22 @@ func TestTheHubIsInstalledWithThePolicies(t *testing.T) {
 	}
 }
 
+func TestEveryKindIsInstalled(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(bases, "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	data, err := os.ReadFile("../../config/crd/kustomization.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if !strings.Contains(string(data), "\n- bases/"+filepath.Base(file)+"\n") {
+			t.Errorf("config/crd/kustomization.yaml lacks %s", filepath.Base(file))
+		}
+	}
+}
+
 func TestKeepMarksObjectsBelowSpecAndNothingElse(t *testing.T) {
 	const text = `
 spec:

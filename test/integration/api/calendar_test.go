@@ -11,6 +11,8 @@ import (
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/windlass-dev/windlass/policy/window"
 )
@@ -27,6 +29,8 @@ var _ = DescribeTable("a MaintenanceCalendar is refused with the field and an ac
 		"must say when it is open, no window means neither never nor always; accepted: [{schedule: 0 2 * * 6, duration: 4h}]"),
 	Entry("C028: an empty list of windows", `windows: []`, "spec.windows", "no window means neither never nor always; accepted: "),
 	Entry("C028: days, which there are none of", `windows: [{schedule: 0 2 * * 6, duration: 4h, days: []}]`, "spec.windows[]",
+		`unknown field "days"; accepted: duration, rrule, schedule`),
+	Entry("C028: days that are null", `windows: [{schedule: 0 2 * * 6, duration: 4h, days: null}]`, "spec.windows[]",
 		`unknown field "days"; accepted: duration, rrule, schedule`),
 	Entry("a window of nothing", `windows: [{duration: 4h}]`, "spec.windows[0]",
 		"exactly one of schedule and rrule is needed; accepted: {schedule: 0 2 * * 6, duration: 4h}"),
@@ -158,6 +162,17 @@ var _ = DescribeTable("a MaintenanceCalendar is accepted", func(ctx SpecContext,
 	Entry("with hours off", `exclusions: [{from: "2026-12-24T18:00:00+01:00", to: "2026-12-24T17:00:01Z", reason: handover}]`),
 	Entry("that binds clusters by itself", `clusterSelector: {matchLabels: {tier: prod}}`),
 )
+
+var _ = It("C029: the last window of a calendar cannot be taken out", func(ctx SpecContext) {
+	calendar := object("MaintenanceCalendar", leastCalendar, ``)
+	calendar.SetName("last-window")
+	create(ctx, calendar)
+	for _, windows := range []string{`[]`, `null`} {
+		err := strict.Patch(ctx, calendar.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"windows":`+windows+`}}`)))
+		Expect(apierrors.IsInvalid(err)).To(BeTrue(), "%s: %v", windows, err)
+		Expect(err).To(MatchError(ContainSubstring("spec.windows: must say when it is open")))
+	}
+})
 
 // window1 is a change to one window.
 func window1(schedule, duration string) string {
