@@ -9,5 +9,5 @@
 //
 //	Spec ──Compile──▶ Calendar ──NewSet──▶ Set ──▶ Open, ClosesAt, Next, Fits, Pack
 //
-// Nothing here reads the clock. Zone data is embedded. All instants given back are in UTC.
+// Nothing here reads the clock. Zone data is embedded, for machines that have none. All instants given back are in UTC.
 package window

@@ -136,8 +136,11 @@ func (r *rruleReader) params(line, params string) (valueForm, *complaint) {
 				value = "UTC"
 			}
 			if value != r.zone.String() {
-				return form, complain(line, "TZID="+r.zone.String()+", or none", "is in another zone than the calendar, whose "+
-					"timeZone is %s", r.zone)
+				accepted := "no TZID"
+				if _, wrong := loadZone(value); wrong == nil {
+					accepted += ", or timeZone: " + value
+				}
+				return form, complain(line, accepted, "is in another zone than the calendar, whose timeZone is %s", r.zone)
 			}
 			form.zoned = true
 		case "VALUE":

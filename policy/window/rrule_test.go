@@ -23,7 +23,12 @@ func TestRRulesRefused(t *testing.T) {
 		"a zone that is not the calendar's": {
 			"DTSTART;TZID=Asia/Tokyo:20261018T023000\nRRULE:FREQ=DAILY",
 			`"DTSTART;TZID=Asia/Tokyo:20261018T023000": is in another zone than the calendar, whose timeZone is Europe/Berlin; ` +
-				`accepted: TZID=Europe/Berlin, or none`,
+				`accepted: no TZID, or timeZone: Asia/Tokyo`,
+		},
+		"a zone that is none": {
+			"DTSTART;TZID=EST:20261018T023000\nRRULE:FREQ=DAILY",
+			`"DTSTART;TZID=EST:20261018T023000": is in another zone than the calendar, whose timeZone is Europe/Berlin` +
+				`; accepted: no TZID`,
 		},
 		"a start in UTC": {
 			"DTSTART:20261018T003000Z\nRRULE:FREQ=DAILY",

@@ -236,7 +236,7 @@ func slowOpen(location *time.Location, starts map[int64]bool, duration time.Dura
 	var began []int64
 	shown := map[int64]bool{}
 	var out []bool
-	at := first - length - 50*60
+	at := first - length - 4*60 // no clock is changed by more
 	before := wallAt(location, at-1)
 	for ; at < last; at++ {
 		wall := wallAt(location, at)
