@@ -33,7 +33,7 @@ func alone(s *story) []*story { return []*story{s} }
 // Run with -update to write them after a change that is meant.
 func TestFilms(t *testing.T) {
 	for name, sc := range scenes() {
-		t.Run(name, func(t *testing.T) { sc.show(t, name) })
+		t.Run(sc.title, func(t *testing.T) { sc.show(t, name) })
 	}
 }
 
