@@ -9,8 +9,6 @@ type flying struct {
 	groups []map[string]int
 	// stake are those of the current wave that have not ended, and so may still fail.
 	stake int
-	// begun are those that this decision starts.
-	begun int
 }
 
 // fly counts what is in flight, once.
