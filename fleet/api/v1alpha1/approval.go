@@ -92,7 +92,7 @@ type ApprovalSpec struct {
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=40
-	// +kubebuilder:validation:XValidation:rule=`self.matches('^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3])(:[0-5][0-9]){2}([.][0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$') && timestamp(self) > timestamp('2000-01-01T00:00:00Z')`,message="spec.expiresAt: must be an instant as RFC 3339 writes it; accepted: 2026-12-01T00:00:00Z, 2026-12-01T02:00:00+01:00"
+	// +kubebuilder:validation:XValidation:rule=`self.matches('^((19|20|21)[0-9]{2}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))|((19|20|21)(0[48]|[2468][048]|[13579][26])|2000)-02-29)T([01][0-9]|2[0-3])(:[0-5][0-9]){2}([.][0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$')`,message="spec.expiresAt: must be an instant as RFC 3339 writes it; accepted: 2026-12-01T00:00:00Z, 2026-12-01T02:00:00+01:00"
 	ExpiresAt *metav1.Time `json:"expiresAt,omitempty"`
 	// reason that people are shown.
 	// +optional

@@ -62,7 +62,7 @@ const (
 // +kubebuilder:validation:XValidation:rule=`has(self.scope)`,message="spec.scope: must say what is stopped; accepted: {all: true}, {policies: [k8s-1-33]}, {clusters: [mgmt-a/shop/eu-1]}",fieldPath=".scope",reason=FieldValueRequired
 // +kubebuilder:validation:XValidation:rule=`has(self.by)`,message="spec.by: must say who acts; accepted: what kubectl auth whoami prints",fieldPath=".by",reason=FieldValueRequired
 // +kubebuilder:validation:XValidation:rule=`has(self.reason)`,message="spec.reason: must say why; accepted: Christmas holidays",fieldPath=".reason",reason=FieldValueRequired
-// +kubebuilder:validation:XValidation:rule=`!has(self.from) || !has(self.until) || !self.from.matches('^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3])(:[0-5][0-9]){2}([.][0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$') || !self.until.matches('^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3])(:[0-5][0-9]){2}([.][0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$') || timestamp(self.from) < timestamp(self.until)`,message="spec.until: is not after from; accepted: a later instant",fieldPath=".until"
+// +kubebuilder:validation:XValidation:rule=`!has(self.from) || !has(self.until) || !self.from.matches('^((19|20|21)[0-9]{2}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))|((19|20|21)(0[48]|[2468][048]|[13579][26])|2000)-02-29)T([01][0-9]|2[0-3])(:[0-5][0-9]){2}([.][0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$') || !self.until.matches('^((19|20|21)[0-9]{2}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))|((19|20|21)(0[48]|[2468][048]|[13579][26])|2000)-02-29)T([01][0-9]|2[0-3])(:[0-5][0-9]){2}([.][0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$') || timestamp(self.from) < timestamp(self.until)`,message="spec.until: is not after from; accepted: a later instant",fieldPath=".until"
 // +kubebuilder:validation:XValidation:rule=`has(self.scope) == has(oldSelf.scope) && (!has(self.scope) || self.scope == oldSelf.scope) && has(self.effect) == has(oldSelf.effect) && (!has(self.effect) || self.effect == oldSelf.effect) && has(self.by) == has(oldSelf.by) && (!has(self.by) || self.by == oldSelf.by) && has(self.reference) == has(oldSelf.reference) && (!has(self.reference) || self.reference == oldSelf.reference)`,message="a Freeze never changes but for from, until and reason; accepted: another Freeze, and then to delete this one"
 type FreezeSpec struct {
 	// scope is what is stopped.
@@ -77,14 +77,14 @@ type FreezeSpec struct {
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=40
-	// +kubebuilder:validation:XValidation:rule=`self.matches('^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3])(:[0-5][0-9]){2}([.][0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$') && timestamp(self) > timestamp('2000-01-01T00:00:00Z')`,message="spec.from: must be an instant as RFC 3339 writes it; accepted: 2026-12-18T16:00:00Z, 2026-12-01T02:00:00+01:00"
+	// +kubebuilder:validation:XValidation:rule=`self.matches('^((19|20|21)[0-9]{2}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))|((19|20|21)(0[48]|[2468][048]|[13579][26])|2000)-02-29)T([01][0-9]|2[0-3])(:[0-5][0-9]){2}([.][0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$')`,message="spec.from: must be an instant as RFC 3339 writes it; accepted: 2026-12-18T16:00:00Z, 2026-12-01T02:00:00+01:00"
 	From *metav1.Time `json:"from,omitempty"`
 	// until is when it ends. Default: when it is deleted.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=40
-	// +kubebuilder:validation:XValidation:rule=`self.matches('^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3])(:[0-5][0-9]){2}([.][0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$') && timestamp(self) > timestamp('2000-01-01T00:00:00Z')`,message="spec.until: must be an instant as RFC 3339 writes it; accepted: 2027-01-07T06:00:00Z, 2026-12-01T02:00:00+01:00"
+	// +kubebuilder:validation:XValidation:rule=`self.matches('^((19|20|21)[0-9]{2}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))|((19|20|21)(0[48]|[2468][048]|[13579][26])|2000)-02-29)T([01][0-9]|2[0-3])(:[0-5][0-9]){2}([.][0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$')`,message="spec.until: must be an instant as RFC 3339 writes it; accepted: 2027-01-07T06:00:00Z, 2026-12-01T02:00:00+01:00"
 	Until *metav1.Time `json:"until,omitempty"`
 	// reason that people are shown.
 	// +optional
