@@ -65,7 +65,7 @@ func (b *board) catchUpOver() bool {
 // frozenAlone counts the clusters of a wave that have not begun and are kept from it by a Freeze of their own. The wave
 // does not wait for them; a Freeze of all clusters stops the wave itself.
 func (b *board) frozenAlone(wave int) int {
-	if len(b.Freezes) == 0 || wave == b.catchUp || b.Waves[wave].Canary {
+	if len(b.Freezes) == 0 || wave == b.catchUp {
 		return 0
 	}
 	count := 0

@@ -96,9 +96,8 @@ func (b *board) soakOf(wave int, seen *watched) soak {
 		s.over = true
 		return s
 	}
-	// Another success, or health that was not seen all the time, begins it anew.
 	begins := latest(seen.last, seen.well)
-	if running := !s.clock.Since.IsZero(); running && begins.After(s.clock.Since) {
+	if b.anew(s.clock, seen.last, begins) {
 		s.clock = Clock{Since: begins}
 	}
 	switch {
@@ -114,18 +113,35 @@ func (b *board) soakOf(wave int, seen *watched) soak {
 	return s
 }
 
-// run lets a soak go on while all are healthy.
+// anew: another success, or health that was not seen all the time, begins a soak anew. One that stands has counted more
+// than there was time since the last success.
+func (b *board) anew(clock Clock, last, begins time.Time) bool {
+	switch {
+	case !clock.Since.IsZero():
+		return begins.After(clock.Since)
+	case clock.Elapsed == 0:
+		return false
+	}
+	counted := last.Add(clock.Elapsed)
+	b.edge(counted)
+	return counted.After(b.now)
+}
+
+// run lets a soak go on while all are healthy. When it is over it stands at its full length, and what comes after is
+// drift.
 func (s *soak) run(now time.Time, long time.Duration, begins, last time.Time) {
-	if s.clock.Since.IsZero() && s.clock.Elapsed < long {
-		s.clock.Since = begins
+	if s.clock.Since.IsZero() {
+		if s.over = s.clock.Elapsed >= long; s.over {
+			return
+		}
+		s.clock.Since = latest(begins, last.Add(s.clock.Elapsed))
 	}
-	ends := last.Add(long)
-	if !s.clock.Since.IsZero() {
-		ends = latest(ends, s.clock.Since.Add(long-s.clock.Elapsed))
+	ends := s.clock.Since.Add(long - s.clock.Elapsed)
+	if s.over = !now.Before(ends); s.over {
+		s.clock = Clock{Elapsed: long}
+		return
 	}
-	if s.over = !now.Before(ends); !s.over {
-		s.until = ends
-	}
+	s.until = ends
 }
 
 // interrupt stops a soak, and takes all of it back where a cluster is not healthy; unless it was over by then.
@@ -137,8 +153,7 @@ func (s *soak) interrupt(now time.Time, long time.Duration, seen *watched) {
 	} else {
 		s.clock = Clock{Elapsed: s.clock.At(broke)}
 	}
-	if s.clock.Elapsed >= long && !broke.Before(seen.last.Add(long)) {
-		s.over = true
+	if s.over = s.clock.Elapsed >= long; s.over {
 		return
 	}
 	s.stopped, s.since = seen.unknown, seen.broke

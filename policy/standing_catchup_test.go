@@ -179,6 +179,9 @@ func TestAFrozenClusterIsLeftToCatchUp(t *testing.T) {
 	s := onShift(t, started(frozen))
 	s.writes("c2=Run")
 	s.at(time.Minute, succeeds(2, 1)).writes("c3=Run")
+	if !s.last.Recheck.Equal(noon.Add(time.Hour)) {
+		t.Errorf("looks again at %s", s.last.Recheck)
+	}
 	if diff := cmp.Diff([4]int{2, 1, 1, 0}, counts(s.last.Waves[1])); diff != "" {
 		t.Errorf("planned, succeeded, deferred, pending (-want +got):\n%s", diff)
 	}

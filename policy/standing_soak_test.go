@@ -108,8 +108,8 @@ func TestLaw8WhatCountsForASoak(t *testing.T) {
 		s.at(26*time.Minute, fares(0, policy.HealthUnknown, 25)).wants("Progressing", "SoakStopped", "SoakStopped")
 		s.at(28*time.Minute, succeeds(1, 28))
 		s.at(29*time.Minute, fares(0, policy.Healthy, 29)).wants("Progressing", "Soaking", "Soaking")
-		s.at(58*time.Minute - 1).writes("")
-		s.at(58 * time.Minute).writes("c2=Run")
+		s.at(59*time.Minute - 1).writes("")
+		s.at(59 * time.Minute).writes("c2=Run")
 	})
 	t.Run("it stays over while the next wave waits for its window", func(t *testing.T) {
 		silent := func(ready bool) func(*policy.Fleet) {
@@ -127,6 +127,19 @@ func TestLaw8WhatCountsForASoak(t *testing.T) {
 		s.wants("Progressing", "Soaking", "Soaking")
 		s.at(30*time.Minute).wants("Succeeded", "Succeeded", "")
 		s.at(40*time.Minute, fares(0, policy.Unhealthy, 35)).wants("Succeeded", "Succeeded", "")
+		s.at(50*time.Minute, fares(0, policy.Healthy, 49)).wants("Succeeded", "Succeeded", "")
+		if got := s.last.Waves[1].Soaked; got != (policy.Clock{Elapsed: 30 * time.Minute}) {
+			t.Errorf("its clock is %+v", got)
+		}
+	})
+	t.Run("made longer when it was over, it goes on where it stood", func(t *testing.T) {
+		silent := func(ready bool) func(*policy.Fleet) {
+			return func(f *policy.Fleet) { f.Members["a"] = policy.Member{Ready: ready, Upgrade: true} }
+		}
+		s := onShift(t, soaking(silent(false))).at(31 * time.Minute)
+		s.at(32*time.Minute, inWave(0, func(w *policy.Wave) { w.Soak = time.Hour })).wants("Progressing", "Soaking", "Soaking")
+		s.at(time.Hour-1, silent(true)).writes("")
+		s.at(time.Hour).writes("c1=Run")
 	})
 	t.Run("a paused rollout is watched on, and starts nothing", func(t *testing.T) {
 		pause := func(on bool) func(*policy.Fleet) { return func(f *policy.Fleet) { f.Paused = on } }
