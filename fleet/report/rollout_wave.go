@@ -47,7 +47,9 @@ func waves(s *fleetv1.RolloutStatus, w policy.Wave, state policy.WaveState, at m
 	s.Done += shown.Succeeded
 	s.Active += shown.Active
 	s.Failed += shown.Failed
-	s.Deferred += shown.Deferred
+	if w.CatchUp || !state.Closed { // what a closed wave has put off is catch-up's, and counts there
+		s.Deferred += shown.Deferred
+	}
 }
 
 // idle: nothing is in the wave.
@@ -60,7 +62,8 @@ func wave(s *fleetv1.WaveStatus, w policy.WaveState, at metav1.Time) {
 	s.Succeeded, s.Failed, s.Active = int32(w.Succeeded), int32(w.Failed), int32(w.Active)
 	s.Pending, s.Skipped, s.Deferred = int32(w.Pending), int32(w.Skipped), int32(w.Deferred)
 	s.Waiting, _ = waiting(w.Waiting, s.Waiting, at)
-	if s.StartedAt == nil && s.Phase != fleetv1.WaveWaiting {
+	begun := w.Active+w.Succeeded+w.Failed > 0 // a rollout may halt in a wave that has not begun
+	if s.StartedAt == nil && s.Phase != fleetv1.WaveWaiting && (begun || s.Phase != fleetv1.WaveHalted) {
 		s.StartedAt = &at
 	}
 	if s.CompletedAt == nil && (s.Phase == fleetv1.WaveSucceeded || s.Phase == fleetv1.WaveEmpty) {

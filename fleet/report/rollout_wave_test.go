@@ -198,3 +198,21 @@ func TestEventsSayWhatHappened(t *testing.T) {
 		t.Errorf("%+v", free)
 	}
 }
+
+func TestWhatAClosedWavePutOffCountsInCatchUpAlone(t *testing.T) {
+	d := progressing()
+	d.Waves[1] = policy.WaveState{Name: "early", Phase: policy.WaveSucceeded, Planned: 3, Succeeded: 1, Deferred: 2, Closed: true}
+	d.Waves = append(d.Waves, policy.WaveState{Name: "catch-up", Phase: policy.WaveProgressing, Active: 1, Deferred: 1})
+	got := newCourse().decide(1, policy.Fleet{}, d)
+	if got.Deferred != 1 || got.Waves[1].Deferred != 2 {
+		t.Errorf("%d of the rollout are put off, %d of the wave were", got.Deferred, got.Waves[1].Deferred)
+	}
+}
+
+func TestAWaveInWhichARolloutHaltsHasNotBegunForThat(t *testing.T) {
+	d := progressing()
+	d.Phase, d.Waves[1] = policy.PhaseHalted, policy.WaveState{Name: "early", Phase: policy.WaveHalted, Planned: 3, Pending: 3}
+	if got := newCourse().decide(1, policy.Fleet{}, d).Waves[1]; got.StartedAt != nil {
+		t.Errorf("began at %s", got.StartedAt)
+	}
+}
