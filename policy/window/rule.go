@@ -146,6 +146,9 @@ func (r *rule) weekOf(day int64) int64 { return day - int64((weekdayOf(day)-r.we
 
 // matches says whether a date of an active period occurs, positions apart.
 func (r *rule) matches(day int64) bool {
+	if len(r.nth) == 0 && len(r.weekdays) > 0 && !slices.Contains(r.weekdays, weekdayOf(day)) {
+		return false // most days of most schedules, without working out their date
+	}
 	date := civilOf(day)
 	return r.months.allows(date.month, 12) &&
 		r.monthDays.allows(date.day, date.monthLength) &&
