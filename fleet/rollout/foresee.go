@@ -6,6 +6,7 @@ package rollout
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -21,8 +22,10 @@ import (
 
 // Bounds of what is foreseen: it binds nobody, and must not keep the hub from its work.
 const (
-	// everyForesight is how often a rollout is looked ahead for, at most.
+	// everyForesight is how often a rollout is looked ahead for, at most, and everyDelay where all that happened is that
+	// clusters have not begun when they were to.
 	everyForesight = time.Minute
+	everyDelay     = 10 * time.Minute
 	// mostForeseen is how many predictions are written at once.
 	mostForeseen = 100
 	// worthForeseeing is by how much a prediction must be off before it is written again.
@@ -47,7 +50,7 @@ func (r *Reconciler) foresee(ctx context.Context, h observe.Hub, f policy.Fleet,
 	case ro.Status.Plan == nil, ro.Status.EndedAt != nil, ro.Status.Phase == fleetv1.RolloutHalted:
 		delete(r.foreseen, ro.UID)
 		return 0, nil
-	case looked && last.of == of:
+	case looked && last.of == of && (now.Sub(last.at) < everyDelay || !overtaken(h, now)):
 		return 0, nil
 	case looked && now.Sub(last.at) < everyForesight:
 		return everyForesight - now.Sub(last.at), nil
@@ -67,6 +70,15 @@ func (r *Reconciler) foresee(ctx context.Context, h observe.Hub, f policy.Fleet,
 		return everyForesight, nil
 	}
 	return 0, nil
+}
+
+// overtaken: a cluster was to begin a while ago, and nothing was asked of it yet.
+func overtaken(h observe.Hub, now time.Time) bool {
+	return slices.ContainsFunc(h.Upgrades, func(cu *fleetv1.ClusterUpgrade) bool {
+		p := cu.Spec.Predicted
+		return cu.Spec.Rollout.UID == h.Rollout.UID && p != nil && p.StartAt != nil && observe.NeverAsked(cu) &&
+			now.Sub(p.StartAt.Time) >= worthForeseeing
+	})
 }
 
 // predict writes the predictions that are off, of clusters that nothing was asked for yet. left: there are more.

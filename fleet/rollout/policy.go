@@ -74,6 +74,9 @@ func (r *PolicyReconciler) Reconcile(ctx context.Context, req reconcile.Request)
 			return reconcile.Result{}, err
 		}
 	}
+	if newest == nil {
+		return reconcile.Result{}, r.report(ctx, p, nil, nil)
+	}
 	no, err := r.calendars(ctx, p)
 	if err != nil {
 		return reconcile.Result{}, err
