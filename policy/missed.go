@@ -27,7 +27,7 @@ func (b *board) missed() *Missed {
 			b.edge(h.next.End)
 		}
 		h, span := b.passed(queued, shown)
-		if h != nil && (last == nil || span.End.After(last.Span.End)) && !b.used(i, span) {
+		if h != nil && (last == nil || span.End.After(last.Span.End)) && !b.used(i, span, shown) {
 			last = b.tell(i, h, span, shown)
 		}
 	}
@@ -99,8 +99,11 @@ func awaitsOpening(shown *Waiting) bool {
 	return (shown.Reason == ReasonWindowClosed || shown.Reason == ReasonDoesNotFit) && !shown.Until.IsZero()
 }
 
-// used: a cluster of the wave that has begun had leave to begin machines within an opening.
-func (b *board) used(wave int, span window.Span) bool {
+// used: a cluster of the wave that has begun had leave to begin machines within an opening, or took the last slot then.
+func (b *board) used(wave int, span window.Span, shown *Waiting) bool {
+	if shown.Reason == ReasonMaxConcurrency && span.Contains(shown.Since) {
+		return true
+	}
 	for i := range b.Clusters {
 		c := &b.Clusters[i]
 		if b.waveOf(i) == wave && !c.pending() && !c.NotAfter.IsZero() && !c.NotAfter.Before(span.Start) &&
