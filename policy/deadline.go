@@ -49,9 +49,11 @@ func (b *board) labours(wave int) (runs bool, until time.Time) {
 		return runs, time.Time{}
 	}
 	b.edge(w.Worked.Since)
-	if broke := b.breaks(w.Worked.Since, spans); !broke.After(b.now) {
+	broke := b.breaks(w.Worked.Since, spans)
+	if !broke.IsZero() && !broke.After(b.now) {
 		return false, broke
 	}
+	b.edge(broke)
 	return runs, time.Time{}
 }
 
@@ -69,8 +71,8 @@ type span struct {
 	end   time.Time
 }
 
-// breaks is when, from an instant on, none of them could be worked on for the first time; after now, if always one
-// could.
+// breaks is when, from an instant on, none of them could be worked on for the first time, or an instant after now up to
+// which always one could; zero: one always can.
 func (b *board) breaks(from time.Time, spans []span) time.Time {
 	sets := make([]window.Set, len(spans))
 	for i, s := range spans {
@@ -83,10 +85,10 @@ func (b *board) breaks(from time.Time, spans []span) time.Time {
 				continue
 			}
 			end, closes := sets[i].ClosesAt(at)
-			if !closes {
-				end = b.now.Add(1)
-			}
-			if !s.end.IsZero() && s.end.Before(end) {
+			switch {
+			case !closes && s.end.IsZero():
+				return time.Time{}
+			case !closes, !s.end.IsZero() && s.end.Before(end):
 				end = s.end
 			}
 			reached = latest(reached, end)

@@ -33,11 +33,13 @@ func TestLimitsBoundClustersInFlightPerGroupOverAllRollouts(t *testing.T) {
 	for name, tc := range map[string]timed{
 		"one of a site": {
 			built([]func(*policy.Fleet){sets(done), concurrency(9), limits(site), groups("", "ulm", "ulm", "bonn", "bonn")}, 1, 4),
-			"2026-12-01T12:00:00Z", outcome{Intents: "c1=Run c3=Run", Waiting: "GroupLimit"},
+			"2026-12-01T12:00:00Z",
+			outcome{Intents: "c1=Run c3=Run", Waiting: "GroupLimit"},
 		},
 		"what other rollouts have there counts": {
 			built([]func(*policy.Fleet){sets(done), concurrency(9), limits(elsewhere), groups("", "ulm", "ulm", "bonn", "bonn")}, 1, 4),
-			"2026-12-01T12:00:00Z", outcome{Intents: "c1=Run c3=Run c4=Run", Waiting: "GroupLimit"},
+			"2026-12-01T12:00:00Z",
+			outcome{Intents: "c1=Run c3=Run c4=Run", Waiting: "GroupLimit"},
 		},
 		"what is in flight counts, of other waves and what is being given back, too": {
 			built([]func(*policy.Fleet){
@@ -46,11 +48,13 @@ func TestLimitsBoundClustersInFlightPerGroupOverAllRollouts(t *testing.T) {
 		},
 		"clusters without the label are one group": {
 			built([]func(*policy.Fleet){sets(done), concurrency(9), limits(site), groups("", "", "", "ulm")}, 1, 3),
-			"2026-12-01T12:00:00Z", outcome{Intents: "c1=Run c3=Run", Waiting: "GroupLimit"},
+			"2026-12-01T12:00:00Z",
+			outcome{Intents: "c1=Run c3=Run", Waiting: "GroupLimit"},
 		},
 		"per management cluster": {
 			built([]func(*policy.Fleet){sets(done), concurrency(9), limits(policy.Limit{Max: 2})}, 1, 4),
-			"2026-12-01T12:00:00Z", outcome{Intents: "c1=Run c2=Run", Waiting: "GroupLimit"},
+			"2026-12-01T12:00:00Z",
+			outcome{Intents: "c1=Run c2=Run", Waiting: "GroupLimit"},
 		},
 		"the smallest of several holds": {
 			built([]func(*policy.Fleet){
@@ -64,7 +68,8 @@ func TestLimitsBoundClustersInFlightPerGroupOverAllRollouts(t *testing.T) {
 		},
 		"a limit of nothing is one": {
 			built([]func(*policy.Fleet){sets(done), concurrency(9), limits(policy.Limit{})}, 1, 4),
-			"2026-12-01T12:00:00Z", outcome{Intents: "c1=Run", Waiting: "GroupLimit"},
+			"2026-12-01T12:00:00Z",
+			outcome{Intents: "c1=Run", Waiting: "GroupLimit"},
 		},
 	} {
 		t.Run(name, tc.check)
@@ -95,11 +100,13 @@ func TestLaw6AReservedBudgetCannotBeOverrun(t *testing.T) {
 		},
 		"a failed one that is not settled counts once": {
 			built([]func(*policy.Fleet){sets(done, "Withdraw Failed"), concurrency(9), failures(2), reserved}, 1, 4),
-			"2026-12-01T12:00:00Z", outcome{Intents: "c2=Run", Waiting: "BudgetReserved"},
+			"2026-12-01T12:00:00Z",
+			outcome{Intents: "c2=Run", Waiting: "BudgetReserved"},
 		},
 		"all that may have failed: one at a time still": {
 			built([]func(*policy.Fleet){sets(done, done, "Withdraw Failed settled"), concurrency(9), failures(1), reserved}, 1, 4),
-			"2026-12-01T12:00:00Z", outcome{Intents: "c3=Run", Waiting: "BudgetReserved"},
+			"2026-12-01T12:00:00Z",
+			outcome{Intents: "c3=Run", Waiting: "BudgetReserved"},
 		},
 		"failures that were seen are all that counts otherwise": {
 			built([]func(*policy.Fleet){sets(done), concurrency(9)}, 1, 3), "2026-12-01T12:00:00Z",
@@ -290,7 +297,8 @@ func TestC095_WhatCannotBeginTakesNoSlot(t *testing.T) {
 		},
 		"its window is closed": {
 			built([]func(*policy.Fleet){sets(done), func(f *policy.Fleet) { f.Clusters[1].Calendars = []string{"gone"} }}, 1, 2),
-			"2026-12-01T12:00:00Z", outcome{Intents: "c2=Run", Waiting: "CalendarNotFound act"},
+			"2026-12-01T12:00:00Z",
+			outcome{Intents: "c2=Run", Waiting: "CalendarNotFound act"},
 		},
 	} {
 		t.Run(name, tc.check)

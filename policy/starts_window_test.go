@@ -208,7 +208,8 @@ func TestLaw9AClusterIsOpenWhenEveryCalendarOfItIs(t *testing.T) {
 		},
 		"they never are": {
 			built([]func(*policy.Fleet){sets(done), calendars(early, opens("noon", "0 12 * * *", time.Hour))}, 1, 1),
-			"2026-12-01T02:00:00Z", outcome{Waiting: "WindowClosed act"},
+			"2026-12-01T02:00:00Z",
+			outcome{Waiting: "WindowClosed act"},
 		},
 	} {
 		t.Run(name, tc.check)
@@ -296,8 +297,11 @@ func TestC018_TwoClustersThatWereLeftGoOnInTheNextWeeksWindow(t *testing.T) {
 		sets(done), concurrency(2), calendars(opens("sat", "0 2 * * 6", time.Hour)), work(1, 10*time.Minute),
 	}, 1, 6)
 	for _, week := range []struct{ now, want string }{
-		{"2026-12-05T02:30:00Z", "c1=Run c2=Run"}, {"2026-12-05T03:30:00Z", ""}, {"2026-12-12T02:30:00Z", "c3=Run c4=Run"},
-		{"2026-12-12T03:00:00Z", ""}, {"2027-06-26T02:30:00Z", "c5=Run c6=Run"},
+		{"2026-12-05T02:30:00Z", "c1=Run c2=Run"},
+		{"2026-12-05T03:30:00Z", ""},
+		{"2026-12-12T02:30:00Z", "c3=Run c4=Run"},
+		{"2026-12-12T03:00:00Z", ""},
+		{"2027-06-26T02:30:00Z", "c5=Run c6=Run"},
 	} {
 		d := policy.Decide(f, utc(week.now))
 		var got []string
