@@ -32,6 +32,9 @@ func Decide(f Fleet, now time.Time) Decision {
 		d.Intents = b.intents(s.phase, starts, found)
 		d.Waiting = &Waiting{Reason: s.reason, Message: s.message, Act: s.phase == PhaseHalted || NeedsAct(s.reason)}
 		d.Holds, d.HoldsLeft = bound(b.holds(found, false))
+		if s.phase == PhaseAwaitingApproval {
+			d.Waves[b.current].Waiting = d.Waiting
+		}
 	case PhaseSucceeded, PhaseCompletedWithFailures, PhaseCancelled, PhaseSuperseded:
 		d.Intents = b.intents(s.phase, starts, found)
 	}
@@ -99,8 +102,11 @@ func (b *board) run(c Cluster) (want Intent, until time.Time, why *Waiting) {
 	if c.Phase == Verifying && c.intent() == Run {
 		return Run, c.NotAfter, nil
 	}
-	why, until = b.shut(b.hoursOf(c), c.nextMachine())
+	h := b.hoursOf(c)
+	why, until = b.shut(h, c.nextMachine())
 	switch {
+	case c.pending() && h.noStart != nil:
+		return Wait, time.Time{}, nil
 	case why == nil:
 		return Run, until, nil
 	case c.pending():

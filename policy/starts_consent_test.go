@@ -89,8 +89,9 @@ func TestApprovalsAreCountedBeforeEveryStart(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if d.Phase == policy.PhaseAwaitingApproval && (d.Waiting == nil || !d.Waiting.Act || d.Waiting.Reason != d.Reason) {
-				t.Errorf("waiting is %+v", d.Waiting)
+			if d.Phase == policy.PhaseAwaitingApproval && (d.Waiting == nil || !d.Waiting.Act || d.Waiting.Reason != d.Reason ||
+				d.Waves[1].Waiting == nil) {
+				t.Errorf("waiting is %+v, of the wave %+v", d.Waiting, d.Waves[1].Waiting)
 			}
 			stable(t, f, noon)
 		})

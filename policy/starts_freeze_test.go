@@ -62,6 +62,10 @@ func TestLaw22StopsAddUp(t *testing.T) {
 			"2026-12-01T12:00:00Z",
 			outcome{Waiting: frozen("2026-12-03T00:00:00Z"), Recheck: "2026-12-03T00:00:00Z"},
 		},
+		"what was let begin and got nothing has not begun": {
+			built([]func(*policy.Fleet){sets(done, "Run Pending"), concurrency(3), freezes(starts)}, 1, 2), "2026-12-01T12:00:00Z",
+			outcome{Intents: "c1=Wait", Waiting: frozen("2026-12-03T00:00:00Z"), Recheck: "2026-12-03T00:00:00Z"},
+		},
 		"it shortens a permission that was given": {
 			built([]func(*policy.Fleet){sets(done, "Run Progressing"), work(3, time.Hour), freezes(later)}, 1, 1),
 			"2026-12-01T12:00:00Z",
