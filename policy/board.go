@@ -216,8 +216,9 @@ func (b *board) waveState(i int, phase Phase) WaveState {
 	if b.soaks != nil && i < b.current {
 		state.Soaked, state.SoakUntil = b.soaks[i].clock, b.soaks[i].until
 	}
-	if phase == PhaseProgressing || phase == PhaseCatchingUp || phase == PhaseAwaitingApproval {
+	if wave.Deadline > 0 {
 		state.Works, state.WorkedUntil = b.works(i)
+		state.Works = state.Works && (phase == PhaseProgressing || phase == PhaseCatchingUp || phase == PhaseAwaitingApproval)
 		state.DeadlineAt = b.deadlineAt(i, state.Works)
 	}
 	return state

@@ -17,9 +17,9 @@ type labour struct {
 	until time.Time
 }
 
-// works: time counts for the deadline of a wave (law 13). It does from its first start on, while nothing stops the
-// rollout and one of its unfinished clusters may be worked on. A clock that was left running while that was not so,
-// since nobody looked, has to be stopped first, at the instant that is given.
+// works: unless something stops the whole rollout, time counts for the deadline of a wave (law 13). It does from its
+// first start on, while one of its unfinished clusters may be worked on. A clock that was left running while that was
+// not so, since nobody looked, has to be stopped first, at the instant that is given.
 func (b *board) works(wave int) (runs bool, until time.Time) {
 	if b.labour == nil || b.labour.wave != wave {
 		b.labour = &labour{wave: wave}
@@ -30,7 +30,7 @@ func (b *board) works(wave int) (runs bool, until time.Time) {
 
 func (b *board) labours(wave int) (runs bool, until time.Time) {
 	w := &b.Waves[wave]
-	if w.Deadline <= 0 || wave == b.catchUp || wave != b.current || b.stopped() || !b.began(wave) {
+	if w.Deadline <= 0 || wave == b.catchUp || wave != b.current || !b.began(wave) {
 		return false, time.Time{}
 	}
 	var spans []span
@@ -59,11 +59,6 @@ func (b *board) labours(wave int) (runs bool, until time.Time) {
 
 // workedSince: it has ended since the clock runs, and may have kept it running until then.
 func (c *Cluster) workedSince(since time.Time) bool { return !since.IsZero() && c.EndedAt.After(since) }
-
-// stopped: something keeps the rollout as a whole from work.
-func (b *board) stopped() bool {
-	return !b.Committed || b.Sticky != "" || b.Cancelled || b.Superseded || b.Paused || b.UnknownField != ""
-}
 
 // span is when a cluster may be worked on: while its calendars are open, up to an instant if there is one.
 type span struct {

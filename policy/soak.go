@@ -146,12 +146,10 @@ func (s *soak) run(now time.Time, long time.Duration, begins, last time.Time) {
 
 // interrupt stops a soak, and takes all of it back where a cluster is not healthy; unless it was over by then.
 func (s *soak) interrupt(now time.Time, long time.Duration, seen *watched) {
-	broke := seen.broke
-	if broke.After(now) { // by another clock: what lies ahead counts for nothing
+	if seen.broke.After(now) { // by another clock: what lies ahead counts for nothing
 		s.clock = Clock{Elapsed: s.clock.Elapsed}
-		broke = now
 	} else {
-		s.clock = Clock{Elapsed: s.clock.At(broke)}
+		s.clock = Clock{Elapsed: s.clock.At(seen.broke)}
 	}
 	if s.over = s.clock.Elapsed >= long; s.over {
 		return
