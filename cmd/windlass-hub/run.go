@@ -29,6 +29,7 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
+	"github.com/windlass-dev/windlass/fleet/calendar"
 	"github.com/windlass-dev/windlass/fleet/inventory"
 	"github.com/windlass-dev/windlass/fleet/lease"
 	"github.com/windlass-dev/windlass/fleet/member"
@@ -86,6 +87,7 @@ func controllers(ctx context.Context, mgr mcmanager.Manager, members *member.Pro
 		(&inventory.Reconciler{
 			Hub: hub, Members: members, Clock: now, Pace: &pace.Pace[mcreconcile.Request]{Clock: now},
 		}).Setup(ctx, mgr),
+		(&calendar.Reconciler{Hub: hub, Clock: now}).Setup(local),
 		(&rollout.PolicyReconciler{Hub: hub, Live: live, Clock: now}).Setup(local),
 		(&rollout.Reconciler{
 			Hub: hub, Live: live, Clock: now, MayWrite: mayWrite, Pace: &pace.Pace[types.UID]{Clock: now},
