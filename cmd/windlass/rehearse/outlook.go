@@ -7,31 +7,16 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
-	"github.com/windlass-dev/windlass/fleet/observe"
 	"github.com/windlass-dev/windlass/policy"
 	"github.com/windlass-dev/windlass/policy/simulate"
 )
 
 // Outlook is the calendar of a rollout that was played.
 type Outlook struct {
-	// Policy, Target and Version that clusters end on.
-	Policy  string `json:"policy"`
-	Target  string `json:"target"`
-	Version string `json:"version"`
-	// Members and Selected count what the policy selects; Planned, Patch, Minor, AtTarget and Ineligible what became of it.
-	Members    int `json:"members"`
-	Selected   int `json:"selected"`
-	Planned    int `json:"planned"`
-	Patch      int `json:"patch"`
-	Minor      int `json:"minor"`
-	AtTarget   int `json:"atTarget"`
-	Ineligible int `json:"ineligible"`
-	// NotSuited are the clusters that the target does not suit.
-	NotSuited []Cluster `json:"notSuited,omitempty"`
-	// Calendars that cannot be used, and why.
-	Calendars []string `json:"calendars,omitempty"`
+	Head `json:",inline"`
 	// From is when the play began. EndedAt is when the rollout ended, absent: it did not, and Stopped says why.
 	From    time.Time `json:"from"`
 	EndedAt time.Time `json:"endedAt,omitzero"`
@@ -70,9 +55,10 @@ type Day struct {
 	Begun  int    `json:"begun"`
 	Done   int    `json:"done"`
 	Failed int    `json:"failed,omitempty"`
-	// Waves that clusters were begun of, and Notes of what befell.
-	Waves []string `json:"waves,omitempty"`
-	Notes []string `json:"notes,omitempty"`
+	// Waves that clusters were begun of, what befell the fleet, and why others waited.
+	Waves    []string `json:"waves,omitempty"`
+	Happened []string `json:"happened,omitempty"`
+	Waits    []Wait   `json:"waits,omitempty"`
 }
 
 // Cluster is one cluster with what is to be said of it.
@@ -84,55 +70,79 @@ type Cluster struct {
 	Message string `json:"message,omitempty"`
 }
 
-// Outlook sums up what was played, by the days of a zone.
-func (r *Rehearsal) Outlook(result simulate.Result, from time.Time, zone *time.Location) Outlook {
-	target := r.Hub.Rollout.Spec.Target
+// Outlook sums up what was played, by the days of its zone.
+func (r *Rehearsal) Outlook(t *Trial) Outlook {
 	o := Outlook{
-		Policy: r.Policy.Name, Target: observe.Text(target), Version: target.Version, Members: len(r.Fleet.Members),
-		Selected: r.Plan.Total, Patch: r.Plan.Patch, Minor: r.Plan.Minor, AtTarget: len(r.Plan.AtTarget),
-		Planned: r.Plan.Patch + r.Plan.Minor, Ineligible: len(r.Plan.Ineligible),
-		From: from, EndedAt: result.EndedAt, Phase: string(result.Phase), Message: result.Message, Stopped: result.Stopped,
-		Peak: result.Peak,
+		Head: r.Head(), From: t.play.From, EndedAt: t.EndedAt, Phase: string(t.Phase), Message: t.Message, Stopped: t.Stopped,
+		Peak: t.Peak,
 	}
-	for _, refused := range r.Plan.Ineligible {
-		o.NotSuited = append(o.NotSuited, Cluster{Path: refused.Path, Reason: refused.Reason, Message: refused.Message})
-	}
-	for _, key := range slices.Sorted(maps.Keys(r.Fleet.Calendars)) {
-		if c := r.Fleet.Calendars[key]; c.Hours == nil {
-			o.Calendars = append(o.Calendars, c.Message)
-		}
-	}
-	days := &diary{zone: zone, days: map[string]*Day{}}
-	nights := map[string]map[string]bool{}
-	for _, c := range result.Clusters {
+	d := &diary{zone: t.play.Zone, days: map[string]*Day{}}
+	began, nights := map[string]time.Time{}, map[string]map[string]bool{}
+	for _, c := range t.Clusters {
+		c.Wave = t.waveOf(c)
 		o.cluster(c)
-		days.note(c)
+		d.note(c)
+		if at := began[c.Wave]; !c.Began.IsZero() && (at.IsZero() || c.Began.Before(at)) {
+			began[c.Wave] = c.Began
+		}
 		for _, s := range c.Spans {
 			if nights[c.Wave] == nil {
 				nights[c.Wave] = map[string]bool{}
 			}
-			nights[c.Wave][days.date(s.Start)] = true
+			nights[c.Wave][d.date(s.Start)] = true
 		}
 	}
-	for _, e := range result.Log {
+	for _, e := range t.Log {
 		if e.Kind == simulate.Happening {
-			d := days.on(e.At)
-			d.Notes = append(d.Notes, e.Text)
+			on := d.on(e.At)
+			on.Happened = append(on.Happened, t.withYear(e.Text))
 		}
 	}
-	for _, w := range result.Waves {
-		if wave := waveOf(w, len(nights[w.Name])); wave.Planned > 0 || wave.Succeeded > 0 || !wave.Begins.IsZero() {
+	for date := range t.journal.waits {
+		waits := t.journal.on(date)
+		for i := range waits {
+			waits[i].Message = t.withYear(waits[i].Message)
+		}
+		d.onDate(date).Waits = waits
+	}
+	for _, w := range t.Waves {
+		wave := waveOf(w, len(nights[w.Name]))
+		wave.Begins = began[w.Name]
+		if wave.Planned > 0 || wave.Succeeded > 0 {
 			o.Waves = append(o.Waves, wave)
 		}
 	}
-	o.Days = days.sorted()
+	o.Days = d.sorted()
 	return o
+}
+
+// waveOf is the wave that a cluster was done in: catch-up where its own was complete without it.
+func (t *Trial) waveOf(c simulate.Course) string {
+	for _, w := range t.Waves {
+		if w.Name == c.Wave && !w.Complete.IsZero() && (c.Began.IsZero() || c.Began.After(w.Complete)) {
+			return t.Waves[len(t.Waves)-1].Name
+		}
+	}
+	return c.Wave
+}
+
+// withYear says the instants of what happened in the zone of the play, with their year.
+func (t *Trial) withYear(text string) string {
+	const without = "Mon 02 Jan 15:04" // as events say it, in UTC
+	for _, e := range t.play.Script {
+		for _, at := range []time.Time{e.From, e.Until} {
+			if !at.IsZero() {
+				text = strings.ReplaceAll(text, at.UTC().Format(without), at.In(t.play.Zone).Format(moment))
+			}
+		}
+	}
+	return text
 }
 
 func waveOf(w simulate.WaveCourse, nights int) Wave {
 	wave := Wave{
 		Name: w.Name, Planned: w.State.Planned, Succeeded: w.State.Succeeded, Failed: w.State.Failed,
-		Deferred: w.State.Deferred, Begins: w.Began, Ends: w.Complete, Soaked: w.SoakedUntil, Nights: nights,
+		Deferred: w.State.Deferred, Ends: w.Complete, Soaked: w.SoakedUntil, Nights: nights,
 	}
 	if w.State.Waiting != nil && w.Complete.IsZero() {
 		wave.Waiting = w.State.Waiting.Reason + ": " + w.State.Waiting.Message
@@ -158,8 +168,9 @@ type diary struct {
 
 func (d *diary) date(t time.Time) string { return t.In(d.zone).Format(time.DateOnly) }
 
-func (d *diary) on(t time.Time) *Day {
-	date := d.date(t)
+func (d *diary) on(t time.Time) *Day { return d.onDate(d.date(t)) }
+
+func (d *diary) onDate(date string) *Day {
 	if d.days[date] == nil {
 		d.days[date] = &Day{Date: date}
 	}

@@ -18,9 +18,9 @@ import (
 )
 
 // Chart is the picture of what was played: a row for each cluster, by wave, then by management cluster.
-func (r *Rehearsal) Chart(result simulate.Result, from time.Time, zone *time.Location) gantt.Chart {
-	end := from
-	for _, c := range result.Clusters {
+func (r *Rehearsal) Chart(t *Trial) gantt.Chart {
+	from, end := t.play.From, t.play.From
+	for _, c := range t.Clusters {
 		for _, s := range c.Spans {
 			if s.End.After(end) {
 				end = s.End
@@ -28,15 +28,15 @@ func (r *Rehearsal) Chart(result simulate.Result, from time.Time, zone *time.Loc
 		}
 	}
 	chart := gantt.Chart{
-		Title: fmt.Sprintf("%s: %s", r.Policy.Name, observe.Text(r.Hub.Rollout.Spec.Target)), Zone: zone,
-		Subtitle: fmt.Sprintf("%d clusters in %d management clusters, %s: %s", len(result.Clusters), len(r.Fleet.Members),
-			result.Phase, result.Message),
+		Title: fmt.Sprintf("%s: %s", r.Policy.Name, observe.Text(r.Hub.Rollout.Spec.Target)), Zone: t.play.Zone,
+		Subtitle: fmt.Sprintf("%d clusters in %d management clusters, %s: %s", len(t.Clusters), len(r.Fleet.Members), t.Phase,
+			t.Message),
 		Span: window.Span{Start: from, End: end.Add(12 * time.Hour)},
 	}
 	hours := r.hours(chart.Span)
-	for _, w := range result.Waves {
+	for _, w := range t.Waves {
 		group := gantt.Group{Name: w.Name, Note: fmt.Sprintf("%d of %d", w.State.Succeeded, w.State.Planned)}
-		for _, c := range inWave(result.Clusters, w.Name) {
+		for _, c := range inWave(t.Clusters, w.Name) {
 			key := r.keyOf(c.ID)
 			group.Rows = append(group.Rows, gantt.Row{Label: c.Path, Key: key, Hours: hours[key], Bars: bars(c)})
 		}

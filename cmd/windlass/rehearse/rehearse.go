@@ -33,11 +33,23 @@ type Rehearsal struct {
 	At time.Time
 }
 
-// New plans the rollout of a policy; an empty name stands for the only one there is. The errors are those that the hub
-// would show on the policy.
-func New(objects *files.Objects, name string, now time.Time) (*Rehearsal, error) {
-	p, err := choose(objects.Policies, name)
+// Options say what is rehearsed.
+type Options struct {
+	// Policy by name; empty: the only one there is.
+	Policy string
+	// HubNamespace whose Freezes cover every namespace.
+	HubNamespace string
+	// At is when it is planned.
+	At time.Time
+}
+
+// New plans the rollout of a policy. The errors are those that the hub would show on the policy.
+func New(objects *files.Objects, o Options) (*Rehearsal, error) {
+	p, err := choose(objects.Policies, o.Policy)
 	if err != nil {
+		return nil, err
+	}
+	if p, err = settled(p, objects); err != nil {
 		return nil, err
 	}
 	target, err := observe.Resolve(p.Spec.Target)
@@ -56,20 +68,54 @@ func New(objects *files.Objects, name string, now time.Time) (*Rehearsal, error)
 	if err != nil {
 		return nil, err
 	}
-	hub := observe.Hub{
+	hub := hubOf(objects, p, target, o.HubNamespace)
+	hub = observe.Committed(hub, inv, plan, o.At)
+	return &Rehearsal{Policy: p, Plan: plan, Hub: hub, Fleet: observe.Fleet(hub), At: o.At}, nil
+}
+
+// hubOf is what the hub would know of the rollout.
+func hubOf(objects *files.Objects, p *fleetv1.RolloutPolicy, target fleetv1.Target, hubNamespace string) observe.Hub {
+	freezes := within(objects.Freezes, p.Namespace)
+	if hubNamespace != p.Namespace {
+		for _, fz := range objects.Freezes {
+			if fz.Namespace == hubNamespace {
+				freezes = append(freezes, fz)
+			}
+		}
+	}
+	return observe.Hub{
 		Rollout: &fleetv1.Rollout{
 			ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name + "-rehearsal", UID: "rehearsal"},
 			Spec: fleetv1.RolloutSpec{
 				Policy: fleetv1.LocalRef{Name: p.Name, UID: p.UID}, Target: target, Number: p.Status.Number + 1,
 			},
 		},
-		Policy:    p,
-		Calendars: within(objects.Calendars, p.Namespace), Freezes: within(objects.Freezes, p.Namespace),
-		Compiled:        &observe.Calendars{},
-		AuthorsVerified: func(*fleetv1.Approval) bool { return true },
+		Policy: p, Calendars: within(objects.Calendars, p.Namespace), Freezes: freezes, Compiled: &observe.Calendars{},
 	}
-	hub = observe.Committed(hub, inv, plan, now)
-	return &Rehearsal{Policy: p, Plan: plan, Hub: hub, Fleet: observe.Fleet(hub), At: now}, nil
+}
+
+// settled is the policy in the namespace of its inventory: a file that names none takes the only one there is.
+func settled(p *fleetv1.RolloutPolicy, objects *files.Objects) (*fleetv1.RolloutPolicy, error) {
+	var namespaces []string
+	for _, mc := range objects.Members {
+		if !slices.Contains(namespaces, mc.Namespace) {
+			namespaces = append(namespaces, mc.Namespace)
+		}
+	}
+	slices.Sort(namespaces)
+	switch {
+	case len(namespaces) == 0:
+		return nil, errors.New("the inventory holds no ManagementCluster; " +
+			"accepted: what kubectl get mc,wc,cal,fz -n fleet -o yaml prints")
+	case slices.Contains(namespaces, p.Namespace):
+		return p, nil
+	case p.Namespace == "" && len(namespaces) == 1:
+		p = p.DeepCopy()
+		p.Namespace = namespaces[0]
+		return p, nil
+	}
+	return nil, fmt.Errorf("RolloutPolicy %s is of namespace %q, and the inventory of %s; accepted: metadata.namespace: %s",
+		p.Name, p.Namespace, strings.Join(namespaces, ", "), namespaces[0])
 }
 
 // Play is how a rehearsal is carried out.
@@ -84,16 +130,29 @@ type Play struct {
 	Approved bool
 }
 
+// Trial is a rehearsal that was carried out.
+type Trial struct {
+	simulate.Result
+	play    Play
+	journal *journal
+}
+
 // Run carries the rollout out in virtual time.
-func (r *Rehearsal) Run(p Play) simulate.Result {
+func (r *Rehearsal) Run(p Play) *Trial {
 	before := fleetv1.BeforeStartCatchUp
 	if u := r.Policy.Spec.Unreachable; u != nil {
 		before = u.BeforeStart
 	}
-	return simulate.Run(simulate.Input{
+	if p.Zone == nil {
+		p.Zone = time.UTC
+	}
+	t := &Trial{play: p, journal: newJournal(r.Fleet, r.Policy.Spec.Calendars, p.Zone)}
+	t.Result = simulate.Run(simulate.Input{
 		Name: r.Policy.Name, Fleet: r.Fleet, From: p.From, Until: p.Until, Script: p.Script, Approved: p.Approved,
 		FailBeforeStart: before == fleetv1.BeforeStartFail, WaitBeforeStart: before == fleetv1.BeforeStartWait,
+		Watch: t.journal.watch,
 	})
+	return t
 }
 
 // choose finds the policy that is meant.
@@ -126,11 +185,11 @@ func inventory(objects *files.Objects, namespace string) observe.Inventory {
 	return inv
 }
 
-// within are the objects of one namespace.
+// within are the objects of one namespace, and those of files that name none.
 func within[T metav1.Object](all []T, namespace string) []T {
 	var here []T
 	for _, o := range all {
-		if o.GetNamespace() == namespace {
+		if o.GetNamespace() == namespace || o.GetNamespace() == "" {
 			here = append(here, o)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
 )
@@ -47,9 +47,15 @@ func regions() []region {
 	}
 }
 
+// Object is one object of the hub.
+type Object interface {
+	metav1.Object
+	runtime.Object
+}
+
 // Fleet is every object of the inventory: management clusters, then clusters.
-func Fleet() []client.Object {
-	var members, clusters []client.Object
+func Fleet() []Object {
+	var members, clusters []Object
 	index, left, remaining := 0, Clusters, 12
 	for _, r := range regions() {
 		for m := range r.members {
@@ -104,10 +110,10 @@ func managementCluster(name string, r region, count int32) *fleetv1.ManagementCl
 // workloadCluster is the n-th cluster of a member, and the i-th of the fleet. Its kind and size follow from i.
 func workloadCluster(member string, r region, n, i int) *fleetv1.WorkloadCluster {
 	s := sizeOf(i)
-	cluster := fleetv1.ObjectRef{Namespace: s.namespace, Name: fmt.Sprintf("%s-%02d", member, n)}
+	cluster := fleetv1.ObjectRef{Namespace: "prod", Name: fmt.Sprintf("%s-%02d-%s", member, n, s.business)}
 	cluster.UID = uid(member, cluster.Name)
-	labels := map[string]string{"tier": "prod", "region": r.name, "business": s.namespace}
-	if s.namespace == "edge" {
+	labels := map[string]string{"tier": "prod", "region": r.name, "business": s.business}
+	if s.business == "edge" {
 		const perSite = 4
 		labels["example.com/site"] = fmt.Sprintf("%s-site-%d", member, n/perSite)
 	} else {
@@ -138,7 +144,7 @@ func workloadCluster(member string, r region, n, i int) *fleetv1.WorkloadCluster
 
 // size is what a cluster is like.
 type size struct {
-	namespace             string
+	business              string
 	controlPlane, workers int32
 	minutes               int
 	kubelet, release      string
@@ -147,12 +153,15 @@ type size struct {
 
 // sizeOf gives the fleet its variety: shops, banks, small edge sites, and the odd ones that a real fleet has.
 func sizeOf(i int) size {
-	s := size{namespace: "shop", controlPlane: 3, workers: int32(4 + i%5), minutes: 5 + i%4, kubelet: "v1.33.4", release: before}
+	s := size{business: "shop", controlPlane: 3, workers: int32(4 + i%5), minutes: 5 + i%4, kubelet: "v1.33.4", release: before}
 	switch i % 10 {
 	case 3, 6:
-		s.namespace, s.workers = "bank", int32(6+i%7)
+		s.business, s.workers = "bank", int32(6+i%7)
 	case 8, 9:
-		s.namespace, s.workers, s.minutes = "edge", int32(i%3), 9+i%5
+		s.business, s.workers, s.minutes = "edge", int32(i%3), 9+i%5
+	}
+	if i%25 == 12 { // a big one does not get through in one night
+		s.workers, s.minutes = 40, 18
 	}
 	switch i {
 	case 77, 205, 333:
