@@ -14,7 +14,7 @@ import (
 	"github.com/windlass-dev/windlass/policy"
 )
 
-func TestC044ABlipIsNoFailureAndTheNextWindowTriesAgain(t *testing.T) {
+func TestC044_ABlipIsNoFailureAndTheNextWindowTriesAgain(t *testing.T) {
 	s := onShift(t, build(fleet(1, 1), catchUp, nights(t, 4), succeeds(0, 0)))
 	s.at(10 * time.Hour).writes("c1=Run")
 	// The API server answers 503 in the first window: the controller of the cluster reports it and the attempt counts,
@@ -29,7 +29,7 @@ func TestC044ABlipIsNoFailureAndTheNextWindowTriesAgain(t *testing.T) {
 	s.at(35*time.Hour, is(1, "Run Failed MachineQuarantined")).wants("Halted", "FailureBudgetExceeded", "FailureBudgetExceeded")
 }
 
-func TestC053TheNextWaveNeedsNoEvent(t *testing.T) {
+func TestC053_TheNextWaveNeedsNoEvent(t *testing.T) {
 	through := func() policy.Fleet {
 		return build(fleet(1, 2, 2), catchUp, succeeds(0, 0), succeeds(1, 0), succeeds(2, 0))
 	}
@@ -48,7 +48,7 @@ func TestC053TheNextWaveNeedsNoEvent(t *testing.T) {
 	})
 }
 
-func TestC058MoreFailuresThanTheBudgetStopTheRollout(t *testing.T) {
+func TestC058_MoreFailuresThanTheBudgetStopTheRollout(t *testing.T) {
 	f := build(fleet(0, 10), catchUp, concurrency(2), failures(1), func(f *policy.Fleet) {
 		f.Clusters = slices.Insert(f.Clusters, 0, policy.Cluster{ID: "c", Path: "a/ns/c", Member: "a", Wave: 1})
 		f.Clusters = f.Clusters[:10]
@@ -74,7 +74,7 @@ func TestC058MoreFailuresThanTheBudgetStopTheRollout(t *testing.T) {
 	s.writes("")
 }
 
-func TestC061AClusterThatIsOutOfSightForAMomentChangesNothing(t *testing.T) {
+func TestC061_AClusterThatIsOutOfSightForAMomentChangesNothing(t *testing.T) {
 	s := onShift(t, build(fleet(1, 3), catchUp, succeeds(0, 0), is(1, "Run Progressing")))
 	before := policy.Decide(s.fleet, s.now)
 	seen := slices.Clone(s.fleet.Clusters)
@@ -87,7 +87,7 @@ func TestC061AClusterThatIsOutOfSightForAMomentChangesNothing(t *testing.T) {
 	}
 }
 
-func TestC065ASlotFollowsWhatIsReportedNotWhatWasOnceWritten(t *testing.T) {
+func TestC065_ASlotFollowsWhatIsReportedNotWhatWasOnceWritten(t *testing.T) {
 	for name, tc := range map[string]struct{ found, writes string }{
 		"C065: nothing is on its machines":          {"Wait Pending", "c1=Run"},
 		"C065: nothing is, and it cannot begin":     {"Run Pending MemberUnreachable", "c1=Wait"},
@@ -104,7 +104,7 @@ func TestC065ASlotFollowsWhatIsReportedNotWhatWasOnceWritten(t *testing.T) {
 	}
 }
 
-func TestC067CanariesAreNeverPassedOverSilently(t *testing.T) {
+func TestC067_CanariesAreNeverPassedOverSilently(t *testing.T) {
 	t.Run("C067: one is removed at work", func(t *testing.T) {
 		s := onShift(t, build(fleet(1, 2), catchUp))
 		s.at(0, is(0, "Run Progressing"))
@@ -136,7 +136,7 @@ func TestC067CanariesAreNeverPassedOverSilently(t *testing.T) {
 	})
 }
 
-func TestC072WhatWaitsCanBeEnded(t *testing.T) {
+func TestC072_WhatWaitsCanBeEnded(t *testing.T) {
 	for name, edit := range map[string]func(*policy.Fleet){
 		"C072: for an approval":      inWave(1, func(w *policy.Wave) { w.Approvals = 1 }),
 		"C072: for a silent member":  with(is(1, "Run Holding MemberUnreachable"), answers(false)),
@@ -156,7 +156,7 @@ func TestC072WhatWaitsCanBeEnded(t *testing.T) {
 	}
 }
 
-func TestC078WhatIsNotKnownIsNoSuccess(t *testing.T) {
+func TestC078_WhatIsNotKnownIsNoSuccess(t *testing.T) {
 	for name, edit := range map[string]func(*policy.Fleet){
 		"C078: nothing was ever reported": func(f *policy.Fleet) { f.Clusters[2].Phase = "" },
 		"C078: it is not seen at all":     func(f *policy.Fleet) { f.Clusters = f.Clusters[:2] },
@@ -179,7 +179,7 @@ func TestC078WhatIsNotKnownIsNoSuccess(t *testing.T) {
 	}
 }
 
-func TestC089ALabelThatChangesMovesNobody(t *testing.T) {
+func TestC089_ALabelThatChangesMovesNobody(t *testing.T) {
 	t.Run("C089: c1 at work stays in the wave that was written down", func(t *testing.T) {
 		s := onShift(t, build(fleet(0, 2, 2), catchUp, is(0, "Run Progressing"), func(f *policy.Fleet) { f.HasCanaries = false }))
 		s.at(time.Minute, succeeds(0, 1)).writes("c1=Run")

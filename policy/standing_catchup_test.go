@@ -24,7 +24,7 @@ func until(d time.Duration) func(*policy.Fleet) { return func(f *policy.Fleet) {
 // counts of a wave, as people read them.
 func counts(w policy.WaveState) [4]int { return [4]int{w.Planned, w.Succeeded, w.Deferred, w.Pending} }
 
-func TestC155AClusterThatItsOwnerPutOffIsNotWaitedForAndNotForgotten(t *testing.T) {
+func TestC155_AClusterThatItsOwnerPutOffIsNotWaitedForAndNotForgotten(t *testing.T) {
 	s := onShift(t, started(is(1, "Wait Deferred DeferredByOwner")))
 	s.writes("c2=Run")
 	s.at(time.Minute, succeeds(2, 1)).writes("c3=Run")
@@ -103,7 +103,7 @@ func TestLaw7ADeferredCanaryIsWaitedFor(t *testing.T) {
 	s.at(time.Hour, is(0, "Wait Pending"), func(f *policy.Fleet) { f.Clusters[0].Reason = "" }).writes("c0=Run")
 }
 
-func TestC062WhoJoinsOrLeavesDuringTheRunDoesNotAbortIt(t *testing.T) {
+func TestC062_WhoJoinsOrLeavesDuringTheRunDoesNotAbortIt(t *testing.T) {
 	s := onShift(t, build(fleet(0, 3), catchUp, func(f *policy.Fleet) { f.HasCanaries = false }, is(0, done)))
 	s.at(0, is(1, "Run Progressing"))
 	s.at(time.Minute, is(2, "Wait Removed"), func(f *policy.Fleet) {
@@ -119,7 +119,7 @@ func TestC062WhoJoinsOrLeavesDuringTheRunDoesNotAbortIt(t *testing.T) {
 	}
 }
 
-func TestC158CompletionLooksAtEveryWaveAndTheHistoryStaysTrue(t *testing.T) {
+func TestC158_CompletionLooksAtEveryWaveAndTheHistoryStaysTrue(t *testing.T) {
 	timedOut := func() policy.Fleet {
 		return build(fleet(0, 2, 1), catchUp, due(1, time.Hour), goesOn(1), succeeds(0, 0), is(1, "Run Progressing"),
 			until(24*time.Hour), concurrency(2), func(f *policy.Fleet) { f.HasCanaries = false })

@@ -47,7 +47,7 @@ func answers(yes bool) func(*policy.Fleet) {
 	}
 }
 
-func TestC066ACanaryThatTimesOutStopsEverything(t *testing.T) {
+func TestC066_ACanaryThatTimesOutStopsEverything(t *testing.T) {
 	t.Run("C066: a canary that stays at work past 30m of a wave that may take 4h", func(t *testing.T) {
 		s := onShift(t, build(fleet(1, 6), catchUp, due(0, 30*time.Minute), due(1, 4*time.Hour)))
 		s.writes("c0=Run")
@@ -84,7 +84,7 @@ func TestC066ACanaryThatTimesOutStopsEverything(t *testing.T) {
 	})
 }
 
-func TestC068EachWaveHasItsOwnDeadline(t *testing.T) {
+func TestC068_EachWaveHasItsOwnDeadline(t *testing.T) {
 	t.Run("C068: after a wave that timed out the next has its full hour", func(t *testing.T) {
 		s := onShift(t, build(fleet(0, 2, 1), catchUp, due(1, time.Hour), goesOn(1), due(2, time.Hour),
 			func(f *policy.Fleet) { f.HasCanaries = false }))
@@ -171,6 +171,26 @@ func TestLaw13OnlyTimeInWhichWorkWasAllowedCounts(t *testing.T) {
 			f.Clusters[0].Member = "b"
 		}))
 		s.at(time.Hour).wants("Halted", "DeadlineExceeded", "DeadlineExceeded")
+	})
+	t.Run("while only clusters are left that a freeze of new clusters stops it stands", func(t *testing.T) {
+		s := onShift(t, build(fleet(0, 2), catchUp, due(1, time.Hour), succeeds(0, 0), func(f *policy.Fleet) {
+			f.Freezes = []policy.Freeze{{Name: "quarter's end", All: true, NewClustersOnly: true, Until: noon.Add(time.Hour)}}
+			f.HasCanaries = false
+		}))
+		if s.wants("Progressing", "Progressing", "Frozen"); s.last.Waves[1].Works {
+			t.Error("counts")
+		}
+		if s.at(time.Hour); !s.last.Waves[1].Works {
+			t.Error("does not count")
+		}
+	})
+	t.Run("it looks again when the last window closes, though that cluster waits for a slot", func(t *testing.T) {
+		s := onShift(t, build(fleet(0, 2), catchUp, nights(t, 4), due(1, 9*time.Hour), is(0, "Run Progressing"),
+			func(f *policy.Fleet) { f.Clusters[0].Calendars = []string{"lost"} }))
+		s.at(11 * time.Hour)
+		if want := noon.Add(14 * time.Hour); !s.last.Waves[1].Works || !s.last.Recheck.Equal(want) {
+			t.Errorf("works: %v, looks again at %s, want %s", s.last.Waves[1].Works, s.last.Recheck, want)
+		}
 	})
 	t.Run("three hours of work take two nights of two hours", func(t *testing.T) {
 		f := build(fleet(0, 1), catchUp, due(1, 3*time.Hour), nights(t, 2))

@@ -36,7 +36,7 @@ func TestLaw8TheNextWaveWaitsUntilTheLastHasSoaked(t *testing.T) {
 	s.wants("Progressing", "Progressing", "MaxConcurrency")
 }
 
-func TestC060ASoakNeedsContinuousHealth(t *testing.T) {
+func TestC060_ASoakNeedsContinuousHealth(t *testing.T) {
 	t.Run("C060: a node that is NotReady from +12m to +17m moves the next wave to +47m", func(t *testing.T) {
 		s := onShift(t, soaking())
 		s.at(12*time.Minute, fares(0, policy.Unhealthy, 12)).wants("Progressing", "SoakStopped", "SoakStopped")
@@ -153,7 +153,7 @@ func TestLaw8WhatCountsForASoak(t *testing.T) {
 	})
 }
 
-func TestC133ClocksThatDifferEndNoSoakEarly(t *testing.T) {
+func TestC133_ClocksThatDifferEndNoSoakEarly(t *testing.T) {
 	t.Run("C133: the hub's clock steps back five minutes", func(t *testing.T) {
 		s := onShift(t, soaking()).at(20 * time.Minute)
 		s.at(15*time.Minute).wants("Progressing", "Soaking", "Soaking")
