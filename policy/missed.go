@@ -27,7 +27,7 @@ func (b *board) missed() *Missed {
 			b.edge(h.next.End)
 		}
 		h, span := b.passed(queued, shown)
-		if h != nil && (last == nil || span.End.After(last.Span.End)) && !b.used(i, span, shown) {
+		if h != nil && (last == nil || span.End.After(last.Span.End)) && !b.used(i, span) {
 			last = b.tell(i, h, span, shown)
 		}
 	}
@@ -77,6 +77,9 @@ func (b *board) passed(queued []*hours, shown *Waiting) (*hours, window.Span) {
 		if exact {
 			from = shown.Until
 		}
+		if h.open && !exact {
+			continue // who had leave in the opening before may have it in this one, which is what is stored
+		}
 		_, opening, ok := h.set.Fits(from, 0)
 		if from.IsZero() || !ok || exact && !opening.Start.Equal(from) {
 			continue // another cluster's, or the calendar was another one then
@@ -99,11 +102,8 @@ func awaitsOpening(shown *Waiting) bool {
 	return (shown.Reason == ReasonWindowClosed || shown.Reason == ReasonDoesNotFit) && !shown.Until.IsZero()
 }
 
-// used: a cluster of the wave that has begun had leave to begin machines within an opening, or took the last slot then.
-func (b *board) used(wave int, span window.Span, shown *Waiting) bool {
-	if shown.Reason == ReasonMaxConcurrency && span.Contains(shown.Since) {
-		return true
-	}
+// used: a cluster of the wave that has begun had leave to begin machines within an opening.
+func (b *board) used(wave int, span window.Span) bool {
 	for i := range b.Clusters {
 		c := &b.Clusters[i]
 		if b.waveOf(i) == wave && !c.pending() && !c.NotAfter.IsZero() && !c.NotAfter.Before(span.Start) &&

@@ -16,24 +16,29 @@ import (
 // saturdays open from 02:00 to 06:00.
 func saturdays() policy.Calendar { return opens("sat", "0 2 * * 6", 4*time.Hour) }
 
-// missedIn decides at the instants when time alone changes something, reports, and tells each opening that was missed
-// once.
+// missedIn decides at the instants when time alone changes something, reports, decides again, and tells each opening
+// that was missed once.
 func missedIn(f *policy.Fleet, from, until string) []string {
 	var told []string
 	var last time.Time
+	tell := func(d policy.Decision, now time.Time) {
+		if d.Missed == nil || d.Missed.Span.Start.Equal(last) {
+			return
+		}
+		last = d.Missed.Span.Start
+		told = append(told, fmt.Sprintf("%s: %s %s to %s", now.Format(time.RFC3339), d.Missed.Reason,
+			d.Missed.Span.Start.Format(time.RFC3339), d.Missed.Span.End.Format(time.RFC3339)))
+	}
 	for now := utc(from); now.Before(utc(until)); {
 		d := policy.Decide(*f, now)
-		if d.Missed != nil && !d.Missed.Span.Start.Equal(last) {
-			last = d.Missed.Span.Start
-			told = append(told, fmt.Sprintf("%s: %s %s to %s", now.Format(time.RFC3339), d.Missed.Reason,
-				d.Missed.Span.Start.Format(time.RFC3339), d.Missed.Span.End.Format(time.RFC3339)))
-		}
+		tell(d, now)
 		report(f, d, now)
-		next := policy.Decide(*f, now).Recheck
-		if next.IsZero() {
+		d = policy.Decide(*f, now)
+		tell(d, now)
+		if d.Recheck.IsZero() {
 			break
 		}
-		now = next
+		now = d.Recheck
 	}
 	return told
 }
