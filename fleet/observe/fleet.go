@@ -216,7 +216,8 @@ func InFlight(cu *fleetv1.ClusterUpgrade) bool {
 	if cu.Spec.Ineligible != nil {
 		return false
 	}
-	ended := policy.ClusterPhase(cu.Status.Phase).Ended()
+	// One that was put off is started by its own controller as soon as the cause is gone, until its intent is taken back.
+	ended := policy.ClusterPhase(cu.Status.Phase).Ended() && cu.Status.Phase != fleetv1.UpgradeDeferred
 	if ended && (cu.Status.Settled || cu.Status.Phase == fleetv1.UpgradeRemoved) {
 		return false
 	}

@@ -56,6 +56,15 @@ func TestASlotIsTakenFromTheWriteOnUntilItIsGivenBack(t *testing.T) {
 		inFlight, returning bool
 	}{
 		"made, never asked for": {upgrade("a"), false, false},
+		"put off, and still asked for": {
+			upgrade("a", intent(fleetv1.IntentRun, 2, 2), phase(fleetv1.UpgradeDeferred), settled), true, false,
+		},
+		"put off, and not confirmed that it is not asked for any more": {
+			upgrade("a", intent(fleetv1.IntentWait, 3, 2), phase(fleetv1.UpgradeDeferred), settled), true, true,
+		},
+		"put off": {
+			upgrade("a", intent(fleetv1.IntentWait, 3, 3), phase(fleetv1.UpgradeDeferred), settled), false, false,
+		},
 		"made, and looked at": {
 			upgrade("a", intent(fleetv1.IntentWait, 1, 1), phase(fleetv1.UpgradePending)), false, false,
 		},
