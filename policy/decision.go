@@ -33,7 +33,7 @@ type Decision struct {
 	// Proven is the version per architecture that the canaries proved.
 	Proven map[string]string
 	// Missed is the last opening that passed without a start, while clusters wait for one; nil: none. The same is given
-	// until another has passed or the wait is another: who tells people tells it once, by its Span.
+	// until the next begins or the wait is another: who tells people tells it once, by its Span.
 	Missed *Missed
 	// Recheck is when time alone changes the decision; zero: never.
 	Recheck time.Time
