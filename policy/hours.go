@@ -66,7 +66,7 @@ type answer struct {
 func (b *board) hoursOf(c Cluster) *hours {
 	key := b.key[:0]
 	for _, name := range c.Calendars {
-		key = append(append(key, name...), 0)
+		key = append(append(key, 0, byte(len(name)), byte(len(name)>>8)), name...)
 	}
 	for i := range b.Freezes {
 		if b.Freezes[i].covers(c.ID) {
