@@ -39,6 +39,8 @@ type Input struct {
 	Decisions int
 	// Watch is called after every step, to judge it. nil: nobody watches.
 	Watch func(Moment)
+	// quiet: nothing is logged.
+	quiet bool
 }
 
 // Moment is one step, as a judge sees it.

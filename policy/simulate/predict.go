@@ -22,7 +22,7 @@ type Prediction struct {
 // members as they are now: a cluster that nobody can reach has no prediction, nor has one that does not end within a
 // year. Its cost is bounded: in a large fleet the last clusters may have none, either.
 func Predict(fleet policy.Fleet, from time.Time) map[string]Prediction {
-	result := Run(Input{Fleet: fleet, From: from, Approved: true, Decisions: bound(len(fleet.Clusters))})
+	result := Run(Input{Fleet: fleet, From: from, Approved: true, Decisions: bound(len(fleet.Clusters)), quiet: true})
 	predictions := make(map[string]Prediction, len(result.Clusters))
 	for _, c := range result.Clusters {
 		if c.Began.IsZero() || c.Ended.IsZero() || c.Phase != policy.Succeeded {

@@ -22,6 +22,9 @@ type shown struct {
 
 // say adds a line; who is the cluster that it is about, or empty.
 func (r *rollout) say(kind EntryKind, who, format string, args ...any) {
+	if r.in.quiet {
+		return
+	}
 	r.log = append(r.log, Entry{At: r.now, Kind: kind, Who: who, Text: fmt.Sprintf(format, args...)})
 }
 
@@ -109,10 +112,16 @@ func (s *site) tellMachines() {
 
 // narrate tells what is new since the last instant: the phase, the waves, and why the rest waits.
 func (r *rollout) narrate() {
-	d := r.last
-	if r.decisions == 0 {
+	switch {
+	case !r.ended():
+		r.ending = time.Time{}
+	case r.ending.IsZero():
+		r.ending = r.now
+	}
+	if r.decisions == 0 || r.in.quiet {
 		return
 	}
+	d := r.last
 	phase := string(d.Phase)
 	if d.Reason != phase {
 		phase += "(" + d.Reason + ")"
@@ -133,12 +142,6 @@ func (r *rollout) narrate() {
 		}
 	})
 	r.narrateHolds()
-	switch {
-	case !r.ended():
-		r.ending = time.Time{}
-	case r.ending.IsZero():
-		r.ending = r.now
-	}
 }
 
 // narrateHolds tells of waits of single clusters that are new, and were told neither for the wave nor by the cluster.
