@@ -184,12 +184,36 @@ func TestLaw13OnlyTimeInWhichWorkWasAllowedCounts(t *testing.T) {
 			t.Error("does not count")
 		}
 	})
-	t.Run("it looks again when the last window closes, though that cluster waits for a slot", func(t *testing.T) {
-		s := onShift(t, build(fleet(0, 2), catchUp, nights(t, 4), due(1, 9*time.Hour), is(0, "Run Progressing"),
-			func(f *policy.Fleet) { f.Clusters[0].Calendars = []string{"lost"} }))
-		s.at(11 * time.Hour)
-		if want := noon.Add(14 * time.Hour); !s.last.Waves[1].Works || !s.last.Recheck.Equal(want) {
-			t.Errorf("works: %v, looks again at %s, want %s", s.last.Waves[1].Works, s.last.Recheck, want)
+	looksAgain := func(t *testing.T, s *shift, works bool, after time.Duration) {
+		t.Helper()
+		if want := noon.Add(after); s.last.Waves[1].Works != works || !s.last.Recheck.Equal(want) {
+			t.Errorf("works: %v, looks again at %s, want %v and %s", s.last.Waves[1].Works, s.last.Recheck, works, want)
+		}
+	}
+	lost := func(clusters ...int) func(*policy.Fleet) {
+		return func(f *policy.Fleet) {
+			for _, i := range clusters {
+				f.Clusters[i].Calendars = []string{"lost"}
+			}
+		}
+	}
+	t.Run("it looks again when a window opens or closes, though that cluster waits for a slot", func(t *testing.T) {
+		f := build(fleet(0, 3), catchUp, nights(t, 4), due(1, 9*time.Hour), is(0, "Run Progressing"), lost(0, 1))
+		s := onShift(t, f)
+		looksAgain(t, s, false, 10*time.Hour)
+		looksAgain(t, s.at(11*time.Hour), true, 14*time.Hour)
+	})
+	t.Run("or when a freeze of it begins or ends", func(t *testing.T) {
+		s := onShift(t, build(fleet(0, 3), catchUp, due(1, 9*time.Hour), is(0, "Run Progressing"), lost(0, 1), func(f *policy.Fleet) {
+			f.Freezes = []policy.Freeze{{
+				Name: "c2", NewClustersOnly: true, From: noon.Add(time.Hour), Until: noon.Add(2 * time.Hour),
+				Clusters: map[string]bool{"c2": true},
+			}}
+		}))
+		looksAgain(t, s, true, time.Hour)
+		looksAgain(t, s.at(time.Hour), false, 2*time.Hour)
+		if s.at(2 * time.Hour); !s.last.Waves[1].Works {
+			t.Error("does not count after the freeze")
 		}
 	})
 	t.Run("three hours of work take two nights of two hours", func(t *testing.T) {
