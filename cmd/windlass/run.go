@@ -65,7 +65,7 @@ func root(name string) *cobra.Command {
 		command.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl " + plugin}
 	}
 	o.addFlags(command.PersistentFlags())
-	command.AddCommand(statusCommand(o), watchCommand(o), simulateCommand(), versionCommand())
+	command.AddCommand(statusCommand(o), watchCommand(o), planCommand(o), simulateCommand(), versionCommand())
 	return command
 }
 

@@ -55,6 +55,29 @@ func Read(paths ...string) (*Objects, error) {
 	return all, errors.Join(errs...)
 }
 
+// Under puts objects under those that are there already: of two with one name the one that is there stays.
+func (o *Objects) Under(below *Objects) {
+	o.Policies = under(o.Policies, below.Policies)
+	o.Members = under(o.Members, below.Members)
+	o.Clusters = under(o.Clusters, below.Clusters)
+	o.Calendars = under(o.Calendars, below.Calendars)
+	o.Freezes = under(o.Freezes, below.Freezes)
+	o.Approvals = under(o.Approvals, below.Approvals)
+}
+
+func under[T metav1.Object](above, below []T) []T {
+	there := map[string]bool{}
+	for _, object := range above {
+		there[object.GetNamespace()+"/"+object.GetName()] = true
+	}
+	for _, object := range below {
+		if !there[object.GetNamespace()+"/"+object.GetName()] {
+			above = append(above, object)
+		}
+	}
+	return above
+}
+
 // expand is a file itself, or the manifests of a folder.
 func expand(path string) ([]string, error) {
 	info, err := os.Stat(path)

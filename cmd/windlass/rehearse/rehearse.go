@@ -31,6 +31,8 @@ type Rehearsal struct {
 	Fleet policy.Fleet
 	// At is when it was planned.
 	At time.Time
+
+	zones map[string]*time.Location
 }
 
 // Options say what is rehearsed.
