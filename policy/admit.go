@@ -74,7 +74,6 @@ func mayOpen() chain {
 		{connected, wholeWave},    // the hub is not cut off (law 14)
 		{seen, wholeWave},         // not too many clusters in flight are out of sight (law 14)
 		{undelayed, wholeWave},    // the wave before has soaked (law 8), no canary is put off, catch-up is not over
-		{undelayed, wholeWave},    // nothing that the wave as a whole waits for
 		{approved, wholeWave},     // enough people approve, and none says no
 		{thawed, wholeWave},       // no Freeze of all clusters
 	}
