@@ -279,7 +279,12 @@ func TestAnApprovalOpensItsGate(t *testing.T) {
 	if h.running() != 0 {
 		t.Error("an Approval counts for whose author nobody vouches")
 	}
-	h.vouched = true
+	h.vouched, h.silent = true, errGate
+	h.settle(name)
+	if h.running() != 0 {
+		t.Error("an Approval counts though it cannot be told whether anybody vouches for its author")
+	}
+	h.silent = nil
 	h.settle(name)
 	s = h.status(name)
 	want := &fleetv1.WaveApprovals{Needed: 1, Given: 1, By: []string{"jane"}}

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
 	"github.com/windlass-dev/windlass/fleet/observe"
@@ -17,9 +18,7 @@ import (
 // gather reads the hub. It is not current while the cache has not seen our own last write; a new leader reads the
 // Rollouts and ClusterUpgrades past the cache once (law 4).
 func (r *Reconciler) gather(ctx context.Context, ro *fleetv1.Rollout) (h observe.Hub, inv observe.Inventory, current bool, err error) {
-	h = observe.Hub{
-		Rollout: ro, Siblings: map[types.UID]bool{}, AuthorsVerified: r.AuthorsVerified, Compiled: &r.compiled,
-	}
+	h = observe.Hub{Rollout: ro, Siblings: map[types.UID]bool{}, Compiled: &r.compiled}
 	if current, err = r.written(ctx, &h); err != nil || !current {
 		return h, inv, false, err
 	}
@@ -126,8 +125,27 @@ func (r *Reconciler) stops(ctx context.Context, h *observe.Hub) (err error) {
 	if err := r.Hub.List(ctx, &approvals, client.InNamespace(namespace)); err != nil {
 		return fmt.Errorf("listing Approvals: %w", err)
 	}
-	h.Approvals = pointers(approvals.Items)
+	for i := range approvals.Items {
+		if approvals.Items[i].Spec.Rollout == h.Rollout.Name {
+			h.Approvals = append(h.Approvals, &approvals.Items[i])
+		}
+	}
+	h.AuthorsVerified = r.authors(ctx, h.Approvals)
 	return nil
+}
+
+// authors tells for whom the API server vouched. Where that cannot be told it did for nobody: a gate stays shut, and
+// everything else goes on (law 3).
+func (r *Reconciler) authors(ctx context.Context, approvals []*fleetv1.Approval) func(*fleetv1.Approval) bool {
+	if r.AuthorsVerified == nil || len(approvals) == 0 {
+		return nil
+	}
+	verified, err := r.AuthorsVerified(ctx, approvals)
+	if err != nil {
+		log.FromContext(ctx).Error(err, "telling whether the authors of Approvals are verified")
+		return nil
+	}
+	return verified
 }
 
 // freezing are the namespaces whose Freezes cover one: its own and the hub's.

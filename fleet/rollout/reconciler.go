@@ -58,8 +58,8 @@ type Reconciler struct {
 	Pace *pace.Pace[types.UID]
 	// HubNamespace is the hub's own: Freezes in it cover every namespace. Empty: there is none.
 	HubNamespace string
-	// AuthorsVerified tells whether the API server vouched for the author of an Approval; nil: it did for none.
-	AuthorsVerified func(*fleetv1.Approval) bool
+	// AuthorsVerified tells of which of some Approvals the API server vouched for the author. nil, or an error: of none.
+	AuthorsVerified func(context.Context, []*fleetv1.Approval) (func(*fleetv1.Approval) bool, error)
 	// Events tells people what no status keeps; nil: it tells nobody.
 	Events events.EventRecorder
 

@@ -44,8 +44,9 @@ type hub struct {
 	gate   error
 	made   int
 	events *events.FakeRecorder
-	// vouched: the API server vouches for the authors of Approvals.
+	// vouched: the API server vouches for the authors of Approvals. silent: it cannot be told.
 	vouched  bool
+	silent   error
 	rollouts *rollout.Reconciler
 	policies *rollout.PolicyReconciler
 }
@@ -115,7 +116,9 @@ func (h *hub) restart() {
 	h.rollouts = &rollout.Reconciler{
 		Hub: h.cache, Live: h.live, Clock: h.clock, MayWrite: func() error { return h.gate },
 		Pace: &pace.Pace[types.UID]{Clock: h.clock}, Events: h.events, HubNamespace: "windlass-system",
-		AuthorsVerified: func(*fleetv1.Approval) bool { return h.vouched },
+		AuthorsVerified: func(context.Context, []*fleetv1.Approval) (func(*fleetv1.Approval) bool, error) {
+			return func(*fleetv1.Approval) bool { return h.vouched }, h.silent
+		},
 	}
 	h.policies = &rollout.PolicyReconciler{Hub: h.cache, Live: h.live, Clock: h.clock}
 }
