@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/windlass-dev/windlass/engine/capi"
 	"github.com/windlass-dev/windlass/engine/protocol"
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
@@ -143,38 +141,6 @@ func owners(cu *fleetv1.ClusterUpgrade, w member.World) []fleetv1.UpgradeOwner {
 	return all
 }
 
-// stale: what its machines carry proves nothing as long as it may be of before this upgrade, since no mark tells when a
-// refresh ended (law 3). Its releases are taken off; who carries one after that was refreshed.
-func stale(cu *fleetv1.ClusterUpgrade, o *cluster.Owner) {
-	after := cu.Spec.Upgrade.RefreshedAfter
-	cleared := slices.ContainsFunc(cu.Status.Owners, func(p fleetv1.OwnerProgress) bool {
-		return p.Kind == o.Kind && p.Name == o.Name && p.ClearedAt != nil
-	})
-	if after == nil || cleared || len(o.Machines) == 0 {
-		return
-	}
-	o.Stale = true
-	for i := range o.Machines {
-		if m := &o.Machines[i]; m.Proven.Status != cluster.False {
-			m.Proven = cluster.Verdict{Status: cluster.False, Message: "machine " + m.Name + " is not known to have been refreshed " +
-				"after " + after.UTC().Format(time.RFC3339) + " (refreshedAfter)"}
-		}
-	}
-}
-
-// carrying are the machines of an owner that carry its target's release.
-func (s *scene) carrying(id string) []capi.Machine {
-	var names []string
-	for _, o := range s.observation.Owners {
-		for _, m := range o.Machines {
-			if o.ID() == id && m.Release == o.Target {
-				names = append(names, m.Name)
-			}
-		}
-	}
-	return s.named(names)
-}
-
 // beside are the versions of machines of owners that are not to be upgraded.
 func (s *scene) beside() map[cluster.Role][]string {
 	versions := map[cluster.Role][]string{}
@@ -298,88 +264,6 @@ func machine(m capi.Machine, want capi.Want, d drive.Member) cluster.Machine {
 		Leftovers:   d.HasLeftovers(m),
 		Kubelet:     m.KubeletVersion, Architecture: m.Architecture, Release: marks.Release,
 	}
-}
-
-// peers withdraws the proof of machines whose kubelet is older than that of proven peers of the same architecture, where
-// the expected version names only a minor: two patches of it cannot both be what the target means. It returns the
-// version that those must reach; empty: there are none.
-func peers(machines []cluster.Machine, expected string) (behind string) {
-	if !capi.OnlyMinor(expected) {
-		return ""
-	}
-	newest := map[string]string{}
-	for _, m := range machines {
-		if m.Proven.Good() && (newest[m.Architecture] == "" || capi.Fits(m.Kubelet, newest[m.Architecture])) {
-			newest[m.Architecture] = m.Kubelet
-		}
-	}
-	for i, m := range machines {
-		if n := newest[m.Architecture]; m.Proven.Good() && m.Kubelet != n {
-			behind = n
-			machines[i].Proven = cluster.Verdict{
-				Status:  cluster.False,
-				Message: "machine " + m.Name + " runs kubelet " + m.Kubelet + ", its peers run " + n,
-			}
-		}
-	}
-	return behind
-}
-
-// single: a control plane that has no quorum without one of its machines may be upgraded.
-func single(cu *fleetv1.ClusterUpgrade, w member.World) bool {
-	switch cu.Spec.Upgrade.SingleControlPlane {
-	case fleetv1.SingleControlPlaneAllow:
-		return true
-	case fleetv1.SingleControlPlaneAllowMarked:
-		return w.Cluster.Annotations[fleetv1.AllowSingleControlPlaneAnnotation] == "true"
-	case fleetv1.SingleControlPlaneRefuse:
-	}
-	return false
-}
-
-// planFor is what the engine needs to know of one owner.
-func planFor(cu *fleetv1.ClusterUpgrade, o fleetv1.UpgradeOwner, w member.World) protocol.Plan {
-	u := cu.Spec.Upgrade
-	p := protocol.Plan{
-		ExpectedVersion: o.Version,
-		Timeout:         protocol.Duration(u.Machine.Timeout.Duration),
-		MaxAttempts:     int(u.Machine.MaxAttempts),
-		Backoff:         protocol.Duration(u.Machine.Backoff.Duration),
-	}
-	if o.Role == fleetv1.RoleWorkers {
-		p.MaxConcurrentMachines = int(u.MaxConcurrentMachines)
-	} else {
-		p.AllowSingleControlPlane = single(cu, w)
-	}
-	return p.WithDefaults()
-}
-
-func verdict(v capi.Verdict) cluster.Verdict {
-	return cluster.Verdict{Status: cluster.Status(v.Status), Message: v.Message}
-}
-
-// replicas of an owner that does not say how many is one, as the API server defaults it.
-func replicas(n *int32) int {
-	if n == nil {
-		return 1
-	}
-	return int(*n)
-}
-
-// duration reads an optional duration.
-func duration(d *metav1.Duration, absent time.Duration) time.Duration {
-	if d == nil {
-		return absent
-	}
-	return d.Duration
-}
-
-// instant reads an optional time.
-func instant(t *metav1.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return t.Time
 }
 
 // owner finds an owner of the cluster, planned or not, by its ID ("Kind/Name").
