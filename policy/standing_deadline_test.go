@@ -216,6 +216,12 @@ func TestLaw13OnlyTimeInWhichWorkWasAllowedCounts(t *testing.T) {
 			t.Error("does not count after the freeze")
 		}
 	})
+	t.Run("a wave that has ended in time and is cleaned up later is not late", func(t *testing.T) {
+		s := onShift(t, build(fleet(0, 1), catchUp, due(1, time.Hour), is(0, "Run Succeeded v1.33.9"), func(f *policy.Fleet) {
+			f.HasCanaries, f.Waves[1].Worked = false, policy.Clock{Elapsed: time.Hour}
+		}))
+		s.wants("Progressing", "Progressing", "")
+	})
 	t.Run("three hours of work take two nights of two hours", func(t *testing.T) {
 		f := build(fleet(0, 1), catchUp, due(1, 3*time.Hour), nights(t, 2))
 		s := onShift(t, f)
