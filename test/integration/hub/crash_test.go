@@ -25,6 +25,7 @@ var _ = Describe("a hub that is killed in mid-rollout, and its hosted engine wit
 
 		p := policyFor(name)
 		p.Spec.Waves = []fleetv1.Wave{rest(2)}
+		p.Spec.CatchUp = &fleetv1.CatchUp{LateJoiners: fleetv1.LateJoinersIgnore} // the newcomer is left to the next rollout
 		apply(ctx, Default, p)
 		kill := func(when func(*clusterv1.Machine) bool) {
 			GinkgoHelper()
