@@ -49,6 +49,13 @@ bench: apiservers ## Run the benchmarks of the decisions and of the engine: some
 	go test -run '^$$' -bench . -benchmem ./policy/... ./fleet/...
 	go test -run '^$$' -bench . -benchtime 1x -timeout 30m ./engine/
 
+# Each looks for an input that breaks a claim; what it found once is kept in testdata and tried by make test.
+FUZZTIME := 60s
+.PHONY: fuzz
+fuzz: ## Look for calendars and fleets that break a claim, FUZZTIME (60s) each.
+	go test -run '^$$' -fuzz '^FuzzWindow$$' -fuzztime $(FUZZTIME) ./policy/window/
+	go test -run '^$$' -fuzz '^FuzzDecide$$' -fuzztime $(FUZZTIME) ./policy/
+
 .PHONY: lint
 lint: $(GOLANGCI_LINT) ## Run the linters of .golangci.yml.
 	$(GOLANGCI_LINT) run --allow-parallel-runners ./...
