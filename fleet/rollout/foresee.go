@@ -72,25 +72,38 @@ func (r *Reconciler) foresee(ctx context.Context, h observe.Hub, f policy.Fleet,
 	return 0, nil
 }
 
-// overtaken: a cluster was to begin a while ago, and nothing was asked of it yet.
+// overtaken: a cluster was to begin a while ago and nothing was asked of it yet, or was to be through and is not.
 func overtaken(h observe.Hub, now time.Time) bool {
 	return slices.ContainsFunc(h.Upgrades, func(cu *fleetv1.ClusterUpgrade) bool {
 		p := cu.Spec.Predicted
-		return cu.Spec.Rollout.UID == h.Rollout.UID && p != nil && p.StartAt != nil && observe.NeverAsked(cu) &&
-			now.Sub(p.StartAt.Time) >= worthForeseeing
+		if p == nil || !toForesee(h, cu) {
+			return false
+		}
+		by := p.EndAt
+		if observe.NeverAsked(cu) {
+			by = p.StartAt
+		}
+		return by != nil && now.Sub(by.Time) >= worthForeseeing
 	})
 }
 
-// predict writes the predictions that are off, of clusters that nothing was asked for yet. left: there are more.
+// toForesee: the cluster is one of the rollout that has not begun, or is at work.
+func toForesee(h observe.Hub, cu *fleetv1.ClusterUpgrade) bool {
+	atWork := cu.Spec.Intent == fleetv1.IntentRun || cu.Spec.Intent == fleetv1.IntentHold
+	return cu.Spec.Rollout.UID == h.Rollout.UID && cu.Spec.Ineligible == nil &&
+		!policy.ClusterPhase(cu.Status.Phase).Ended() && (atWork || observe.NeverAsked(cu))
+}
+
+// predict writes the predictions that are off. left: there are more.
 func (r *Reconciler) predict(ctx context.Context, h observe.Hub, all map[string]fleetv1.Prediction) (left bool, err error) {
 	wrote := 0
 	for _, cu := range h.Upgrades {
-		if cu.Spec.Rollout.UID != h.Rollout.UID || cu.Spec.Ineligible != nil || !observe.NeverAsked(cu) {
+		if !toForesee(h, cu) {
 			continue
 		}
 		var next *fleetv1.Prediction
 		if p, found := all[cu.Name]; found {
-			next = &p
+			next = kept(cu, p)
 		}
 		if !off(cu.Spec.Predicted, next) {
 			continue
@@ -109,11 +122,22 @@ func (r *Reconciler) predict(ctx context.Context, h observe.Hub, all map[string]
 	return false, nil
 }
 
-// writePrediction writes a prediction, and up to which generation nothing else was written: the prediction is no start.
+// kept is a prediction of a cluster that may be at work: when it began, and in which window, stays as it was foreseen.
+func kept(cu *fleetv1.ClusterUpgrade, p fleetv1.Prediction) *fleetv1.Prediction {
+	if was := cu.Spec.Predicted; was != nil && !observe.NeverAsked(cu) {
+		p.StartAt, p.Window = was.StartAt, was.Window
+	}
+	return &p
+}
+
+// writePrediction writes a prediction, and for a cluster that nothing was asked of up to which generation that is so: the
+// prediction is no start.
 func (r *Reconciler) writePrediction(ctx context.Context, cu *fleetv1.ClusterUpgrade, p *fleetv1.Prediction) error {
 	next := cu.DeepCopy()
 	next.Spec.Predicted = p
-	metav1.SetMetaDataAnnotation(&next.ObjectMeta, observe.ForeseenAnnotation, strconv.FormatInt(cu.Generation+1, 10))
+	if observe.NeverAsked(cu) {
+		metav1.SetMetaDataAnnotation(&next.ObjectMeta, observe.ForeseenAnnotation, strconv.FormatInt(cu.Generation+1, 10))
+	}
 	if err := r.Hub.Patch(ctx, next, client.MergeFromWithOptions(cu, client.MergeFromWithOptimisticLock{})); err != nil {
 		return err
 	}

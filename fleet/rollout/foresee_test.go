@@ -95,10 +95,20 @@ func (h *hub) versions() map[string]string {
 func TestWhatWasForeseenAndDidNotHappenIsForeseenAnew(t *testing.T) {
 	h, name := started(t)
 	h.begin(name + "-a")
-	first := h.predictions(name)["b"]
-	h.clock.SetTime(first.Add(10 * time.Minute))
+	first, eta := h.predictions(name), h.status(name).ETA
+	h.clock.SetTime(first["b"].Add(10 * time.Minute))
 	h.settle(name)
-	if next := h.predictions(name)["b"]; !next.After(first) {
-		t.Errorf("b was foreseen for %s, and at %s for %s", first, h.clock.Now(), next)
+	next := h.predictions(name)
+	if !next["b"].After(first["b"]) || !next["a"].Equal(first["a"]) {
+		t.Errorf("first foreseen for %s, and at %s for %s", first, h.clock.Now(), next)
+	}
+	h.settle(name)
+	if later := h.status(name).ETA; !later.After(eta.Time) {
+		t.Errorf("it was to be through at %s, and still is to at %s", eta, later)
+	}
+	for _, cu := range h.upgrades() {
+		if cu.Name == name+"-a" && (cu.Annotations[observe.ForeseenAnnotation] != "" || !cu.Spec.Predicted.EndAt.After(h.clock.Now())) {
+			t.Errorf("a, which is at work, is foreseen until %s, %v", cu.Spec.Predicted.EndAt, cu.Annotations)
+		}
 	}
 }
