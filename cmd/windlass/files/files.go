@@ -150,10 +150,10 @@ func (o *Objects) add(place string, data []byte) error {
 		}
 		return errors.Join(errs...)
 	}
-	place = fmt.Sprintf("%s, %s %s", place, h.Kind, h.Name)
 	if h.Kind == "" {
-		return fmt.Errorf("%s: has no kind; accepted: one of %s", strings.TrimSpace(place), kinds)
+		return fmt.Errorf("%s: has no kind; accepted: one of %s", place, kinds)
 	}
+	place = fmt.Sprintf("%s, %s %s", place, h.Kind, h.Name)
 	if h.APIVersion != fleetv1.GroupVersion.String() {
 		return fmt.Errorf("%s: apiVersion %q is not known; accepted: %s", place, h.APIVersion, fleetv1.GroupVersion)
 	}
@@ -184,32 +184,39 @@ func take[T any](into *[]*T, object *T, place string, data []byte) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", place, err)
 	}
-	if why := unknown(object); why != "" {
-		return fmt.Errorf("%s: %s", place, why)
+	var errs []error
+	for _, path := range unknown(object) {
+		errs = append(errs, fmt.Errorf("%s: %s", place, explain(object, path)))
 	}
 	for _, one := range misspelt {
 		var field kjson.FieldError
-		if errors.As(one, &field) && !strings.HasPrefix(field.FieldPath(), "status") {
-			return fmt.Errorf("%s: %w", place, one)
+		switch {
+		case !errors.As(one, &field):
+			errs = append(errs, fmt.Errorf("%s: %w", place, one)) // a name that stands there twice
+		case !strings.HasPrefix(field.FieldPath(), "status."):
+			errs = append(errs, fmt.Errorf("%s: %s", place, explain(object, field.FieldPath())))
 		}
+	}
+	if errs != nil {
+		return errors.Join(errs...)
 	}
 	*into = append(*into, object)
 	return nil
 }
 
-// unknown says which fields of a spec that people write are not known.
-func unknown(object any) string {
+// unknown are the paths of the fields of a spec that people write that are not known.
+func unknown(object any) []string {
 	switch o := object.(type) {
 	case *fleetv1.RolloutPolicy:
-		return o.Spec.WhyUnknown()
+		return o.Spec.Unknown
 	case *fleetv1.ManagementCluster:
-		return o.Spec.WhyUnknown()
+		return o.Spec.Unknown
 	case *fleetv1.MaintenanceCalendar:
-		return o.Spec.WhyUnknown()
+		return o.Spec.Unknown
 	case *fleetv1.Freeze:
-		return o.Spec.WhyUnknown()
+		return o.Spec.Unknown
 	case *fleetv1.Approval:
-		return o.Spec.WhyUnknown()
+		return o.Spec.Unknown
 	}
-	return ""
+	return nil
 }

@@ -73,6 +73,8 @@ type Limit struct {
 type Calendar struct {
 	Name     string `json:"name"`
 	Clusters int    `json:"clusters"`
+	// Own: it binds clusters by its own clusterSelector, whatever the policy names.
+	Own bool `json:"ownSelector,omitempty"`
 	// Zones that its hours are in.
 	Zones []string `json:"zones,omitempty"`
 	// Problem says why it is closed for good; empty: it is not.
@@ -160,7 +162,7 @@ func (r *Rehearsal) calendars() []Calendar {
 	for _, key := range slices.Sorted(maps.Keys(counted)) {
 		live := r.Fleet.Calendars[key]
 		if byName[live.Name] == nil {
-			byName[live.Name] = &Calendar{Name: live.Name}
+			byName[live.Name] = &Calendar{Name: live.Name, Own: !slices.Contains(r.Policy.Spec.Calendars, live.Name)}
 		}
 		c := byName[live.Name]
 		c.Clusters += counted[key]
@@ -179,9 +181,6 @@ func (r *Rehearsal) calendars() []Calendar {
 	return list
 }
 
-// ours: the policy names the calendar itself.
-func (r *Rehearsal) ours(name string) bool { return slices.Contains(r.Policy.Spec.Calendars, name) }
-
 // written is a duration as a policy has it, empty for none.
 func written(d time.Duration) string {
 	if d == 0 {
@@ -196,4 +195,3 @@ func written(d time.Duration) string {
 	}
 	return text
 }
-

@@ -141,7 +141,7 @@ func (p *printer) table(rows [][]string) {
 func (p *printer) wrapped(first, others, text string) {
 	const widest = 118
 	line, empty := first, true
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		if !empty && len([]rune(line))+1+len([]rune(word)) > widest {
 			p.line("%s", line)
 			line, empty = others, true

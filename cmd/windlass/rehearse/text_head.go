@@ -22,6 +22,12 @@ func (p *printer) head(h Head) {
 		rows = append(rows, []string{"  " + t.Name, plural(t.Planned, "cluster"), t.words()})
 	}
 	p.table(rows)
+	for _, t := range h.Terms {
+		if t.TakenBefore > 0 {
+			p.line("  Wave %s also matches %s that fell into an earlier wave: the first match wins.", t.Name,
+				plural(t.TakenBefore, "cluster"))
+		}
+	}
 	p.limits(h)
 	for _, c := range h.Calendars {
 		p.calendar(c)
@@ -30,7 +36,7 @@ func (p *printer) head(h Head) {
 		p.freeze(f)
 	}
 	for _, text := range h.Skewed {
-		p.wrapped("  Skewed: ", "    ", text)
+		p.wrapped("  ", "    ", "Workers newer than their control plane: "+text)
 	}
 	p.line("")
 }
@@ -54,9 +60,6 @@ func (t Terms) words() string {
 	}
 	if t.Soak > 0 {
 		words = append(words, "then healthy for "+t.SoakText)
-	}
-	if t.TakenBefore > 0 {
-		words = append(words, fmt.Sprintf("%d more that match went into earlier waves", t.TakenBefore))
 	}
 	return strings.Join(words, ", ")
 }
@@ -83,6 +86,9 @@ func (p *printer) limits(h Head) {
 
 func (p *printer) calendar(c Calendar) {
 	text := fmt.Sprintf("  Calendar %s applies to %s", c.Name, plural(c.Clusters, "cluster"))
+	if c.Own {
+		text += " by its own selector"
+	}
 	if len(c.Zones) > 0 {
 		text += ", in " + strings.Join(c.Zones, ", ")
 	}

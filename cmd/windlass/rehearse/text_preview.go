@@ -18,7 +18,7 @@ func (v Preview) Text(w io.Writer, zone *time.Location) error {
 	p := &printer{zone: zone}
 	p.head(v.Head)
 	p.wrapped("", "  ", fmt.Sprintf("Expected if it began on %s, nothing went wrong and approvals came at once. START and END are %s, "+
-		"WINDOW is the cluster's own time.", p.when(v.From), zone))
+		"WINDOW is the one it begins in, in its own time; (+1): it needs one more.", p.when(v.From), zone))
 	for _, wave := range v.Waves {
 		p.line("")
 		p.previewWave(wave)

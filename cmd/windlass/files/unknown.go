@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: The Windlass Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package files
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var index = regexp.MustCompile(`\[[0-9]+\]$`)
+
+// explain says what is wrong with a field that an object does not have: its path, the name that was meant perhaps, and the
+// names that stand in its place.
+func explain(object any, path string) string {
+	parent, name := reflect.TypeOf(object), path
+	if dot := strings.LastIndex(path, "."); dot >= 0 {
+		name = path[dot+1:]
+		for step := range strings.SplitSeq(path[:dot], ".") {
+			parent = child(parent, step)
+		}
+	}
+	text := "unknown field " + path
+	accepted := slices.Sorted(maps.Keys(fields(parent)))
+	if nearest := nearest(name, accepted); nearest != "" {
+		text += fmt.Sprintf("; did you mean %s?", nearest)
+	}
+	if len(accepted) > 0 {
+		text += " accepted: " + strings.Join(accepted, ", ")
+	}
+	return strings.Replace(text, path+" accepted", path+"; accepted", 1)
+}
+
+// child is the type of a field, "waves[1]" of an item of it; nil: there is none.
+func child(parent reflect.Type, step string) reflect.Type {
+	field := fields(parent)[index.ReplaceAllString(step, "")]
+	for strings.HasSuffix(step, "]") && field != nil {
+		field, step = bare(field), index.ReplaceAllString(step, "")
+		if field.Kind() == reflect.Slice {
+			field = field.Elem()
+		}
+	}
+	return field
+}
+
+// fields are those of a struct by their JSON names, those of embedded structs included.
+func fields(t reflect.Type) map[string]reflect.Type {
+	all := map[string]reflect.Type{}
+	if t = bare(t); t == nil || t.Kind() != reflect.Struct {
+		return all
+	}
+	for field := range t.Fields() {
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case name == "-" || !field.IsExported():
+		case name == "" && (field.Anonymous || strings.Contains(options, "inline")):
+			maps.Copy(all, fields(field.Type))
+		case name != "":
+			all[name] = field.Type
+		}
+	}
+	return all
+}
+
+func bare(t reflect.Type) reflect.Type {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
+
+// nearest is the accepted name that is at most three letters away, and fewer than half of them; empty: none is.
+func nearest(name string, accepted []string) string {
+	best, least := "", min(3, len(name)/2)+1
+	for _, one := range accepted {
+		if d := distance(strings.ToLower(name), strings.ToLower(one)); d < least {
+			best, least = one, d
+		}
+	}
+	return best
+}
+
+// distance is how many letters are to be put in, left out or changed.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
