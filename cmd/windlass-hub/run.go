@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -28,6 +29,7 @@ import (
 	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
+	"github.com/windlass-dev/windlass/fleet/acts"
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
 	"github.com/windlass-dev/windlass/fleet/calendar"
 	"github.com/windlass-dev/windlass/fleet/inventory"
@@ -79,6 +81,7 @@ func run(ctx context.Context, o options) error {
 func controllers(ctx context.Context, mgr mcmanager.Manager, members *member.Provider, mayWrite func() error, o options) error {
 	local, now := mgr.GetLocalManager(), clock.RealClock{}
 	hub, live := local.GetClient(), local.GetAPIReader()
+	guard := &acts.Guard{Hub: hub, Live: live}
 	var errs *multierror.Error
 	errs = multierror.Append(errs,
 		(&member.Reconciler{
@@ -88,10 +91,14 @@ func controllers(ctx context.Context, mgr mcmanager.Manager, members *member.Pro
 			Hub: hub, Members: members, Clock: now, Pace: &pace.Pace[mcreconcile.Request]{Clock: now},
 		}).Setup(ctx, mgr),
 		(&calendar.Reconciler{Hub: hub, Clock: now}).Setup(local),
+		(&acts.FreezeReconciler{
+			Hub: hub, Clock: now, Pace: &pace.Pace[types.UID]{Clock: now}, HubNamespace: o.leaseNamespace,
+		}).Setup(local),
+		(&acts.ApprovalReconciler{Hub: hub, Clock: now, Guard: guard, Pace: &pace.Pace[types.UID]{Clock: now}}).Setup(local),
 		(&rollout.PolicyReconciler{Hub: hub, Live: live, Clock: now}).Setup(local),
 		(&rollout.Reconciler{
 			Hub: hub, Live: live, Clock: now, MayWrite: mayWrite, Pace: &pace.Pace[types.UID]{Clock: now},
-			HubNamespace: o.leaseNamespace, Events: local.GetEventRecorder("windlass-hub"),
+			HubNamespace: o.leaseNamespace, AuthorsVerified: guard.Verified, Events: local.GetEventRecorder("windlass-hub"),
 		}).Setup(local),
 		(&upgrade.Reconciler{
 			Hub: hub, Members: members, Clock: now, HubID: o.hubID, MayWrite: mayWrite,
@@ -127,6 +134,7 @@ func managerOptions(o options, watched *lease.Watched) mcmanager.Options {
 	options := mcmanager.Options{
 		Scheme:                              scheme,
 		Logger:                              ctrl.Log,
+		Cache:                               cache.Options{ByObject: acts.CacheOnly()},
 		Client:                              client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}},
 		Controller:                          config.Controller{RecoverPanic: new(true)},
 		LeaderElection:                      true,
