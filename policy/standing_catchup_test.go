@@ -130,7 +130,11 @@ func TestC158_CompletionLooksAtEveryWaveAndTheHistoryStaysTrue(t *testing.T) {
 	if got := s.last.Waves[3]; got.Active != 1 || got.Planned != 1 {
 		t.Errorf("C158: what timed out is in flight still: %+v", got)
 	}
-	s.at(3*time.Hour, is(1, "Run Failed")).wants("Halted", "FailureBudgetExceeded", "FailureBudgetExceeded")
+	s.at(3*time.Hour, is(1, "Run Failed"), func(f *policy.Fleet) { f.Clusters[1].EndedAt = noon.Add(3 * time.Hour) })
+	s.wants("Halted", "FailureBudgetExceeded", "FailureBudgetExceeded")
+	if want := "wave catch-up: 1 failed, 0 may: a/ns/c1"; !strings.HasPrefix(s.last.Message, want) {
+		t.Errorf("C158: says %q, want %q", s.last.Message, want)
+	}
 
 	for name, tc := range map[string]struct {
 		ends   func(*policy.Fleet)
@@ -194,4 +198,13 @@ func TestAFrozenClusterIsLeftToCatchUp(t *testing.T) {
 			t.Errorf("in %s", s.last.Current)
 		}
 	})
+}
+
+func TestAWaveAwaitsApprovalOnlyWhileSomethingOfItCouldBegin(t *testing.T) {
+	gated := inWave(1, func(w *policy.Wave) { w.Approvals = 1 })
+	s := onShift(t, started(gated))
+	s.wants("AwaitingApproval", "AwaitingApproval", "AwaitingApproval")
+	s.at(time.Minute, is(1, "Run Progressing"), is(2, "Run Progressing")).wants("Progressing", "Progressing", "")
+	soaks := inWave(0, func(w *policy.Wave) { w.Soak = time.Hour })
+	onShift(t, started(gated, soaks)).wants("Progressing", "Soaking", "Soaking")
 }

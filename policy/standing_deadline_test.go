@@ -216,6 +216,24 @@ func TestLaw13OnlyTimeInWhichWorkWasAllowedCounts(t *testing.T) {
 			t.Error("does not count after the freeze")
 		}
 	})
+	t.Run("a hub that was away counts until the window closed", func(t *testing.T) {
+		s := onShift(t, build(fleet(0, 1), catchUp, due(1, 5*time.Hour), nights(t, 4)))
+		s.at(10 * time.Hour)
+		s.at(10*time.Hour, is(0, "Run Progressing"))
+		s.at(20*time.Hour).wants("Progressing", "Progressing", "")
+		if got := s.fleet.Waves[1].Worked; got != (policy.Clock{Elapsed: 4 * time.Hour}) {
+			t.Errorf("counts %+v", got)
+		}
+	})
+	t.Run("or until the last of its members fell silent", func(t *testing.T) {
+		f := build(fleet(0, 3), catchUp, overMembers(3), maxUnknown(3), due(1, 3*time.Hour), is(0, "Run Progressing"),
+			is(1, "Run Progressing"), is(2, "Run Progressing"))
+		s := onShift(t, f)
+		s.at(10*time.Hour, silent(60, "a"), silent(120, "b"), silent(90, "c"))
+		if got := s.fleet.Waves[1].Worked; got != (policy.Clock{Elapsed: 2 * time.Hour}) || s.last.Phase == policy.PhaseHalted {
+			t.Errorf("counts %+v: %s", got, s.last)
+		}
+	})
 	t.Run("a wave that has ended in time and is cleaned up later is not late", func(t *testing.T) {
 		s := onShift(t, build(fleet(0, 1), catchUp, due(1, time.Hour), is(0, "Run Succeeded v1.33.9"), func(f *policy.Fleet) {
 			f.HasCanaries, f.Waves[1].Worked = false, policy.Clock{Elapsed: time.Hour}
