@@ -41,7 +41,7 @@ demo: apiservers ## Upgrade six clusters in two management clusters before your 
 	@go run ./test/demo
 
 .PHONY: tour
-tour: apiservers ## See what the hub's API server accepts, what it refuses, and in which words.
+tour: ## Play an upgrade of 500 clusters in virtual time and print its calendar: a minute, no cluster needed.
 	@go run ./test/tour
 
 .PHONY: bench
@@ -90,7 +90,7 @@ verify-generate: $(CONTROLLER_GEN)
 
 .PHONY: clean
 clean: ## Remove what was built, but for bin/k8s and bin/capi, which take long.
-	rm -rf $(TOOLS) $(BIN)/windlass $(BIN)/windlass-hub $(BIN)/windlass-engine .demo
+	rm -rf $(TOOLS) $(BIN)/windlass $(BIN)/windlass-hub $(BIN)/windlass-engine .demo .tour
 
 # What the tests run beside our programs: found, or built once.
 .PHONY: binaries

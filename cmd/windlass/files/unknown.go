@@ -24,15 +24,11 @@ func explain(object any, path string) string {
 			parent = child(parent, step)
 		}
 	}
-	text := "unknown field " + path
-	accepted := slices.Sorted(maps.Keys(fields(parent)))
+	text, accepted := "unknown field "+path+";", slices.Sorted(maps.Keys(fields(parent)))
 	if nearest := nearest(name, accepted); nearest != "" {
-		text += fmt.Sprintf("; did you mean %s?", nearest)
+		text += fmt.Sprintf(" did you mean %s?", nearest)
 	}
-	if len(accepted) > 0 {
-		text += " accepted: " + strings.Join(accepted, ", ")
-	}
-	return strings.Replace(text, path+" accepted", path+"; accepted", 1)
+	return text + " accepted: " + strings.Join(accepted, ", ")
 }
 
 // child is the type of a field, "waves[1]" of an item of it; nil: there is none.
