@@ -37,6 +37,8 @@ type Group struct {
 type Row struct {
 	// Label of the row; shown where there is room, and when a bar is pointed at.
 	Label string
+	// Part of the group that it is in; the first row of a part names it, where rows have no labels of their own.
+	Part string
 	// Hours are when its calendars are open; nil: always. Rows that follow each other with the same Key share them.
 	Hours []window.Span
 	Key   string

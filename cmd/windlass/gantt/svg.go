@@ -28,7 +28,7 @@ const (
 
 // style is inside the picture, so that it looks alike wherever it is shown.
 const style = `text{font-family:system-ui,sans-serif;font-size:11px;fill:#24292f}
-.title{font-size:17px;font-weight:600}.sub{fill:#57606a}.wave{font-weight:600}.note,.day{fill:#57606a;font-size:10px}
+.title{font-size:17px;font-weight:600}.sub{fill:#57606a}.wave{font-weight:600}.note,.day,.part{fill:#57606a;font-size:10px}
 .back{fill:#fff}.closed{fill:#eceff2}.open{fill:#fff}.stop{fill:#cf222e;fill-opacity:.12}.line{stroke:#d0d7de;stroke-width:1}
 .done{fill:#1a7f37}.begun{fill:#0969da}.failed{fill:#cf222e}.off{fill:#bf8700}`
 
@@ -134,12 +134,26 @@ func (d *drawing) group(g Group, y float64) {
 	}
 	for i, row := range g.Rows {
 		at := y + float64(i)*d.row
+		if i == 0 || row.Part != g.Rows[i-1].Part {
+			d.part(g.Rows[i:], at)
+		}
 		if d.row >= legible {
 			d.put(`<text class="note" text-anchor="end" x="%d" y="%.1f">%s</text>`+"\n", left-6, at+d.row-4, text(row.Label))
 		}
 		for _, bar := range row.Bars {
 			d.box(classOf(bar.Kind), bar.Span, at+d.row/10, d.row*8/10, narrow, d.about(row, bar))
 		}
+	}
+}
+
+// part names the rows that begin one, where there is room for it and they have no labels.
+func (d *drawing) part(rows []Row, at float64) {
+	count := 1
+	for count < len(rows) && rows[count].Part == rows[0].Part {
+		count++
+	}
+	if rows[0].Part != "" && d.row < legible && float64(count)*d.row >= legible {
+		d.put(`<text class="part" text-anchor="end" x="%d" y="%.1f">%s</text>`+"\n", left-6, at+legible-1, text(rows[0].Part))
 	}
 }
 
@@ -166,7 +180,7 @@ func classOf(k Kind) string {
 
 // about is what is shown when a bar is pointed at.
 func (d *drawing) about(row Row, bar Bar) string {
-	const clock = "Mon 2 Jan 15:04"
+	const clock = "Mon 2 Jan 2006 15:04"
 	return fmt.Sprintf("%s: %s – %s, %s", row.Label, bar.Span.Start.In(d.zone).Format(clock),
 		bar.Span.End.In(d.zone).Format(clock), bar.Kind)
 }
@@ -194,7 +208,7 @@ func (d *drawing) days(end float64) {
 		}
 		x := d.x(day)
 		d.put(`<line class="line" x1="%.1f" y1="%d" x2="%.1f" y2="%.1f"/>`, x, top-10, x, end)
-		d.put(`<text class="day" x="%.1f" y="%d">%s</text>`+"\n", x+2, top-2, day.Format("Mon 2 Jan"))
+		d.put(`<text class="day" x="%.1f" y="%d">%s</text>`+"\n", x+2, top-2, day.Format("Mon 2 Jan 2006"))
 	}
 }
 

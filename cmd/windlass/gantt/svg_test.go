@@ -104,3 +104,21 @@ func TestWhatLiesOutsideTheSpanIsNotDrawnAndAnEmptyChartIsAPicture(t *testing.T)
 	}
 	elements(t, draw(t, gantt.Chart{}))
 }
+
+func TestManyRowsAreNamedByTheirPartsAndFewByThemselves(t *testing.T) {
+	named := func(rows int) int {
+		c := chart(rows)
+		for g := range c.Groups {
+			for r := range c.Groups[g].Rows {
+				c.Groups[g].Rows[r].Part = fmt.Sprintf("mgmt-%d", r*5/len(c.Groups[g].Rows))
+			}
+		}
+		return elements(t, draw(t, c))[".part"]
+	}
+	if got := named(500); got != 4*5 {
+		t.Errorf("%d parts of 20 are named among 500 rows", got)
+	}
+	if got := named(20); got != 0 {
+		t.Errorf("%d parts are named beside rows with labels", got)
+	}
+}

@@ -29,16 +29,19 @@ func (r *Rehearsal) Chart(t *Trial) gantt.Chart {
 	}
 	chart := gantt.Chart{
 		Title: fmt.Sprintf("%s: %s", r.Policy.Name, observe.Text(r.Hub.Rollout.Spec.Target)), Zone: t.play.Zone,
-		Subtitle: fmt.Sprintf("%d clusters in %d management clusters, %s: %s", len(t.Clusters), len(r.Fleet.Members), t.Phase,
-			t.Message),
+		Subtitle: fmt.Sprintf("%d clusters in %d management clusters, %s: %s (times are %s)", len(t.Clusters), r.members(), t.Phase,
+			t.Message, t.play.Zone),
 		Span: window.Span{Start: from, End: end.Add(12 * time.Hour)},
 	}
-	hours := r.hours(chart.Span)
+	hours, keys := r.hours(chart.Span), map[string]string{}
+	for i := range r.Fleet.Clusters {
+		keys[r.Fleet.Clusters[i].ID] = keyOf(&r.Fleet.Clusters[i])
+	}
 	for _, w := range t.Waves {
-		group := gantt.Group{Name: w.Name, Note: fmt.Sprintf("%d of %d", w.State.Succeeded, w.State.Planned)}
-		for _, c := range inWave(t.Clusters, w.Name) {
-			key := r.keyOf(c.ID)
-			group.Rows = append(group.Rows, gantt.Row{Label: c.Path, Key: key, Hours: hours[key], Bars: bars(c)})
+		group := gantt.Group{Name: w.Name, Note: fmt.Sprintf("%d of %d done", w.State.Succeeded, w.State.Planned)}
+		for _, c := range t.inWave(w.Name, keys) {
+			key := keys[c.ID]
+			group.Rows = append(group.Rows, gantt.Row{Label: c.Path, Part: c.Member, Key: key, Hours: hours[key], Bars: bars(c)})
 		}
 		if len(group.Rows) > 0 {
 			chart.Groups = append(chart.Groups, group)
@@ -51,15 +54,16 @@ func (r *Rehearsal) Chart(t *Trial) gantt.Chart {
 	return chart
 }
 
-func inWave(all []simulate.Course, wave string) []simulate.Course {
+// inWave are the clusters of a wave by management cluster, those with the same hours beside each other.
+func (t *Trial) inWave(wave string, keys map[string]string) []simulate.Course {
 	var mine []simulate.Course
-	for _, c := range all {
-		if c.Wave == wave {
+	for _, c := range t.Clusters {
+		if t.waveOf(c) == wave {
 			mine = append(mine, c)
 		}
 	}
 	slices.SortStableFunc(mine, func(a, b simulate.Course) int {
-		return cmp.Or(cmp.Compare(a.Member, b.Member), a.Began.Compare(b.Began))
+		return cmp.Or(cmp.Compare(a.Member, b.Member), cmp.Compare(keys[a.ID], keys[b.ID]), a.Began.Compare(b.Began))
 	})
 	return mine
 }
@@ -77,21 +81,14 @@ func bars(c simulate.Course) []gantt.Bar {
 }
 
 // keyOf names the calendars of a cluster: clusters with one key have one set of hours.
-func (r *Rehearsal) keyOf(id string) string {
-	for i := range r.Fleet.Clusters {
-		if r.Fleet.Clusters[i].ID == id {
-			return strings.Join(r.Fleet.Clusters[i].Calendars, " ")
-		}
-	}
-	return ""
-}
+func keyOf(c *policy.Cluster) string { return strings.Join(c.Calendars, " ") }
 
 // hours are the openings within a span, by key; no calendars: always open.
 func (r *Rehearsal) hours(span window.Span) map[string][]window.Span {
 	all := map[string][]window.Span{}
 	for i := range r.Fleet.Clusters {
 		names := r.Fleet.Clusters[i].Calendars
-		key := strings.Join(names, " ")
+		key := keyOf(&r.Fleet.Clusters[i])
 		if _, done := all[key]; done || len(names) == 0 {
 			continue
 		}
