@@ -73,17 +73,24 @@ func (s *FreezeSpec) WhyUnknown() string { return why("freeze", s.Unknown) }
 // WhyUnknown says which fields of the Approval are unknown, and where the accepted ones are listed; "" when none is.
 func (s *ApprovalSpec) WhyUnknown() string { return why("approval", s.Unknown) }
 
-// decode reads JSON as the API server does, names case-sensitive, and returns the paths below spec that into lacks.
+// unreadable begins the entry of Unknown for a value that cannot be read.
+const unreadable = "spec: "
+
+// decode reads JSON as the API server does, names case-sensitive, and returns the paths below spec that into lacks. A value
+// that cannot be read is an entry, too: an error would keep every object of the kind from being listed.
 func decode(data []byte, into any) ([]string, error) {
 	misspelt, err := json.UnmarshalStrict(data, into, json.DisallowUnknownFields)
 	var paths []string
+	if err != nil {
+		paths = append(paths, unreadable+err.Error())
+	}
 	for _, one := range misspelt {
 		var field json.FieldError
 		if errors.As(one, &field) {
 			paths = append(paths, "spec."+field.FieldPath())
 		}
 	}
-	return paths, err
+	return paths, nil
 }
 
 func why(kind string, unknown []string) string {
@@ -91,6 +98,9 @@ func why(kind string, unknown []string) string {
 		return ""
 	}
 	first := unknown[0]
+	if text, is := strings.CutPrefix(first, unreadable); is {
+		return fmt.Sprintf("spec cannot be read: %s; accepted: what kubectl explain %s.spec says", text, kind)
+	}
 	parent := index.ReplaceAllString(first[:strings.LastIndex(first, ".")], "")
 	text := fmt.Sprintf("unknown field %s; accepted: what kubectl explain %s.%s lists",
 		strings.Join(unknown[:min(len(unknown), shownUnknown)], ", "), kind, parent)

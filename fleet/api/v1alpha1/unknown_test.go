@@ -5,6 +5,7 @@ package v1alpha1_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,10 +109,10 @@ func TestWhatIsUnknownIsForgottenWhenItIsReadAgain(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadIsAnError(t *testing.T) {
+func TestWhatCannotBeReadIsSaidOfTheObjectThatHasIt(t *testing.T) {
 	var s fleetv1.ManagementClusterSpec
-	if err := json.Unmarshal([]byte(`{"engine":7}`), &s); err == nil {
-		t.Error("a number was taken for an engine")
+	if err := json.Unmarshal([]byte(`{"engine":7}`), &s); err != nil || !strings.Contains(s.WhyUnknown(), "cannot be read") {
+		t.Errorf("a number was taken for an engine: %q, %v", s.WhyUnknown(), err)
 	}
 }
 
@@ -130,5 +131,22 @@ func TestTheMessageNamesTheFieldsAndWhereTheAcceptedOnesAreListed(t *testing.T) 
 	want = "unknown field spec.namspaces; accepted: what kubectl explain managementcluster.spec lists"
 	if diff := cmp.Diff(want, mc.WhyUnknown()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestC024AStoredValueThatCannotBeReadKeepsNoOtherObjectFromBeingListed: one object would otherwise break every list.
+func TestC024AStoredValueThatCannotBeReadKeepsNoOtherObjectFromBeingListed(t *testing.T) {
+	var list fleetv1.RolloutPolicyList
+	read(t, `{"apiVersion":"fleet.windlass.dev/v1alpha1","kind":"RolloutPolicyList","items":[
+		{"metadata":{"name":"bad"},"spec":{"upgrade":{"machine":{"timeout":"soon"}},"paused":true}},
+		{"metadata":{"name":"worse"},"spec":{"waves":"all"}},
+		{"metadata":{"name":"good"},"spec":{"paused":true}}]}`, &list)
+	if len(list.Items) != 3 || !list.Items[2].Spec.Paused || list.Items[2].Spec.WhyUnknown() != "" {
+		t.Fatalf("%d items", len(list.Items))
+	}
+	for i, says := range []string{"soon", "waves"} {
+		if why := list.Items[i].Spec.WhyUnknown(); !strings.Contains(why, says) || !strings.Contains(why, "accepted") {
+			t.Errorf("%s: %q does not say %q", list.Items[i].Name, why, says)
+		}
 	}
 }
