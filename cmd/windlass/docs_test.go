@@ -191,3 +191,12 @@ func TestLinksLeadSomewhere(t *testing.T) {
 		}
 	}
 }
+
+func TestTheExamplesOfPlanAndSimulateAreWhatTheyPrint(t *testing.T) {
+	text := page(t, "docs/cli.md")
+	for _, name := range []string{"plan.txt", "simulation.txt"} {
+		if !strings.Contains(text, page(t, filepath.Join("cmd/windlass/trial/testdata", name))) {
+			t.Errorf("docs/cli.md does not show cmd/windlass/trial/testdata/%s as it is", name)
+		}
+	}
+}

@@ -32,7 +32,9 @@ const fleet = "testdata/fleet.yaml"
 
 var now = time.Date(2026, 12, 28, 0, 0, 0, 0, time.UTC)
 
-func common(paths ...string) trial.Common { return trial.Common{Files: paths, Zone: "UTC", From: "2026-12-28"} }
+func common(paths ...string) trial.Common {
+	return trial.Common{Files: paths, Zone: "UTC", From: "2026-12-28"}
+}
 
 func simulated(t *testing.T, s trial.Simulation) string {
 	t.Helper()
