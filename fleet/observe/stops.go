@@ -65,9 +65,10 @@ func scopeless(s *fleetv1.FreezeScope) bool {
 	return !value(s.All) && len(s.Policies) == 0 && len(s.Clusters) == 0 && len(s.ManagementClusters) == 0
 }
 
+// misspelt: the field, or one below it, is not known, or something could not be read, so that it may be missing.
 func misspelt(unknown []string, field string) bool {
 	return slices.ContainsFunc(unknown, func(path string) bool {
-		return path == field || strings.HasPrefix(path, field+".")
+		return path == field || strings.HasPrefix(path, field+".") || strings.HasPrefix(path, fleetv1.UnreadablePrefix)
 	})
 }
 

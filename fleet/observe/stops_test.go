@@ -52,6 +52,9 @@ func TestWhatAFreezeCovers(t *testing.T) {
 		"a misspelt scope": {
 			fleetv1.FreezeScope{Clusters: []string{"mgmt-b/shop/b"}}, []string{"spec.scope.polices"}, []string{"all"},
 		},
+		"a value that cannot be read": {
+			fleetv1.FreezeScope{Clusters: []string{"mgmt-b/shop/b"}}, []string{"spec: no time"}, []string{"all"},
+		},
 		"a misspelt end": {
 			fleetv1.FreezeScope{Clusters: []string{"mgmt-b/shop/b"}}, []string{"spec.untill"}, []string{"b"},
 		},

@@ -20,41 +20,36 @@ var index = regexp.MustCompile(`\[[0-9]+\]`)
 // UnmarshalJSON reads a spec and keeps the paths of the fields that it does not know in Unknown.
 func (s *RolloutPolicySpec) UnmarshalJSON(data []byte) error {
 	type plain RolloutPolicySpec
-	unknown, err := decode(data, (*plain)(s))
-	s.Unknown = unknown
-	return err
+	s.Unknown = decode(data, (*plain)(s))
+	return nil
 }
 
 // UnmarshalJSON reads a spec and keeps the paths of the fields that it does not know in Unknown.
 func (s *ManagementClusterSpec) UnmarshalJSON(data []byte) error {
 	type plain ManagementClusterSpec
-	unknown, err := decode(data, (*plain)(s))
-	s.Unknown = unknown
-	return err
+	s.Unknown = decode(data, (*plain)(s))
+	return nil
 }
 
 // UnmarshalJSON reads a spec and keeps the paths of the fields that it does not know in Unknown.
 func (s *MaintenanceCalendarSpec) UnmarshalJSON(data []byte) error {
 	type plain MaintenanceCalendarSpec
-	unknown, err := decode(data, (*plain)(s))
-	s.Unknown = unknown
-	return err
+	s.Unknown = decode(data, (*plain)(s))
+	return nil
 }
 
 // UnmarshalJSON reads a spec and keeps the paths of the fields that it does not know in Unknown.
 func (s *FreezeSpec) UnmarshalJSON(data []byte) error {
 	type plain FreezeSpec
-	unknown, err := decode(data, (*plain)(s))
-	s.Unknown = unknown
-	return err
+	s.Unknown = decode(data, (*plain)(s))
+	return nil
 }
 
 // UnmarshalJSON reads a spec and keeps the paths of the fields that it does not know in Unknown.
 func (s *ApprovalSpec) UnmarshalJSON(data []byte) error {
 	type plain ApprovalSpec
-	unknown, err := decode(data, (*plain)(s))
-	s.Unknown = unknown
-	return err
+	s.Unknown = decode(data, (*plain)(s))
+	return nil
 }
 
 // WhyUnknown says which fields of the policy are unknown, and where the accepted ones are listed; "" when none is.
@@ -73,16 +68,16 @@ func (s *FreezeSpec) WhyUnknown() string { return why("freeze", s.Unknown) }
 // WhyUnknown says which fields of the Approval are unknown, and where the accepted ones are listed; "" when none is.
 func (s *ApprovalSpec) WhyUnknown() string { return why("approval", s.Unknown) }
 
-// unreadable begins the entry of Unknown for a value that cannot be read.
-const unreadable = "spec: "
+// UnreadablePrefix begins the entry of Unknown for a value that cannot be read; the fields after it may be missing, too.
+const UnreadablePrefix = "spec: "
 
 // decode reads JSON as the API server does, names case-sensitive, and returns the paths below spec that into lacks. A value
 // that cannot be read is an entry, too: an error would keep every object of the kind from being listed.
-func decode(data []byte, into any) ([]string, error) {
+func decode(data []byte, into any) []string {
 	misspelt, err := json.UnmarshalStrict(data, into, json.DisallowUnknownFields)
 	var paths []string
 	if err != nil {
-		paths = append(paths, unreadable+err.Error())
+		paths = append(paths, UnreadablePrefix+err.Error())
 	}
 	for _, one := range misspelt {
 		var field json.FieldError
@@ -90,7 +85,7 @@ func decode(data []byte, into any) ([]string, error) {
 			paths = append(paths, "spec."+field.FieldPath())
 		}
 	}
-	return paths, nil
+	return paths
 }
 
 func why(kind string, unknown []string) string {
@@ -98,7 +93,7 @@ func why(kind string, unknown []string) string {
 		return ""
 	}
 	first := unknown[0]
-	if text, is := strings.CutPrefix(first, unreadable); is {
+	if text, is := strings.CutPrefix(first, UnreadablePrefix); is {
 		return fmt.Sprintf("spec cannot be read: %s; accepted: what kubectl explain %s.spec says", text, kind)
 	}
 	parent := index.ReplaceAllString(first[:strings.LastIndex(first, ".")], "")
