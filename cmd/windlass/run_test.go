@@ -66,13 +66,15 @@ func newHub(t *testing.T) *hubServer {
 	}
 	for kind, name := range map[string]string{
 		"ManagementCluster": "managementclusters", "WorkloadCluster": "workloadclusters", "RolloutPolicy": "rolloutpolicies",
-		"Rollout": "rollouts", "ClusterUpgrade": "clusterupgrades",
+		"Rollout": "rollouts", "ClusterUpgrade": "clusterupgrades", "MaintenanceCalendar": "maintenancecalendars",
+		"Freeze": "freezes",
 	} {
 		resources.APIResources = append(resources.APIResources, metav1.APIResource{
 			Name: name, Kind: kind, Namespaced: true, Verbs: metav1.Verbs{"get", "list", "watch"},
 		})
 		empty := map[string]any{"kind": kind + "List", "apiVersion": fleetv1.GroupVersion.String(), "items": []any{}}
 		h.lists[group+"/namespaces/fleet/"+name] = empty
+		h.lists[group+"/namespaces/windlass-system/"+name] = empty
 		h.lists[group+"/"+name] = empty
 	}
 	h.lists[group] = resources
