@@ -162,13 +162,12 @@ func whatIfs() []whatIf {
 			s.Events = path
 			return s, err
 		}},
-		{question: "What if whatever is in flight counted as failed already (failureBudget: Reserved)?",
-			change: func() (trial.Simulation, error) {
-				path, err := edited(policy, "reserved.yaml", func(text string) string {
-					return strings.Replace(text, "  limits:\n", "  failureBudget: Reserved\n  limits:\n", 1)
-				})
-				return simulation(path, calendars, holiday), err
-			}},
+		{question: "What if all that is in flight counted as failed (failureBudget: Reserved)?", change: func() (trial.Simulation, error) {
+			path, err := edited(policy, "reserved.yaml", func(text string) string {
+				return strings.Replace(text, "  limits:\n", "  failureBudget: Reserved\n  limits:\n", 1)
+			})
+			return simulation(path, calendars, holiday), err
+		}},
 		{question: "What if somebody misspelt maxFailures?", refused: true, change: func() (trial.Simulation, error) {
 			path, err := edited(policy, "misspelt.yaml", func(text string) string {
 				return strings.Replace(text, "maxFailures: 1%", "maxFailure: 1%", 1)

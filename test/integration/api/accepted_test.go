@@ -6,6 +6,8 @@ package api_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -97,16 +99,22 @@ var _ = Describe("the samples", func() {
 	if err != nil {
 		panic(err)
 	}
-	for _, file := range files {
+	fleet500, err := filepath.Glob("../../../config/samples/fleet-500/*.yaml")
+	if err != nil {
+		panic(err)
+	}
+	for _, file := range slices.Concat(files, fleet500) {
 		if filepath.Base(file) == "kustomization.yaml" {
 			continue
 		}
 		It("are accepted: "+filepath.Base(file), func(ctx SpecContext) {
 			data, err := os.ReadFile(file)
 			Expect(err).NotTo(HaveOccurred())
-			sample := &unstructured.Unstructured{}
-			Expect(yaml.UnmarshalStrict(data, &sample.Object)).To(Succeed())
-			Expect(try(ctx, strict, sample)).To(Succeed())
+			for document := range strings.SplitSeq(string(data), "\n---\n") {
+				sample := &unstructured.Unstructured{}
+				Expect(yaml.UnmarshalStrict([]byte(document), &sample.Object)).To(Succeed())
+				Expect(try(ctx, strict, sample)).To(Succeed())
+			}
 		})
 	}
 
@@ -114,6 +122,8 @@ var _ = Describe("the samples", func() {
 		Expect(files).To(ContainElements(
 			HaveSuffix("/managementcluster.yaml"), HaveSuffix("/rolloutpolicy.yaml"), HaveSuffix("/maintenancecalendar.yaml"),
 			HaveSuffix("/freeze.yaml"), HaveSuffix("/approval.yaml"), HaveSuffix("/kustomization.yaml")))
+		Expect(fleet500).To(ContainElements(
+			HaveSuffix("/policy.yaml"), HaveSuffix("/calendars.yaml"), HaveSuffix("/holiday.yaml")))
 	})
 })
 
