@@ -128,6 +128,7 @@ func (j *journal) keptBack(m simulate.Moment, wave string) {
 
 // put adds a cluster to a wait of the day; an empty path stands for the whole wave, whose waits are told when they change.
 func (j *journal) put(at time.Time, k kind, message, path string, more bool) {
+	message = restamp(message, at, j.zone)
 	if path == "" {
 		if j.told[k] == message {
 			return

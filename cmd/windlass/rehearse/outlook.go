@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/windlass-dev/windlass/policy"
@@ -73,7 +72,7 @@ type Cluster struct {
 // Outlook sums up what was played, by the days of its zone.
 func (r *Rehearsal) Outlook(t *Trial) Outlook {
 	o := Outlook{
-		Head: r.Head(), From: t.play.From, EndedAt: t.EndedAt, Phase: string(t.Phase), Message: t.Message, Stopped: t.Stopped,
+		Head: r.Head(), From: t.play.From, EndedAt: t.EndedAt, Phase: string(t.Phase), Message: t.Message, Stopped: restamp(t.Stopped, t.play.From, t.play.Zone),
 		Peak: t.Peak,
 	}
 	d := &diary{zone: t.play.Zone, days: map[string]*Day{}}
@@ -95,15 +94,11 @@ func (r *Rehearsal) Outlook(t *Trial) Outlook {
 	for _, e := range t.Log {
 		if e.Kind == simulate.Happening {
 			on := d.on(e.At)
-			on.Happened = append(on.Happened, t.withYear(e.Text))
+			on.Happened = append(on.Happened, restamp(e.Text, e.At, t.play.Zone))
 		}
 	}
 	for date := range t.journal.waits {
-		waits := t.journal.on(date)
-		for i := range waits {
-			waits[i].Message = t.withYear(waits[i].Message)
-		}
-		d.onDate(date).Waits = waits
+		d.onDate(date).Waits = t.journal.on(date)
 	}
 	for _, w := range t.Waves {
 		wave := waveOf(w, len(nights[w.Name]))
@@ -126,17 +121,13 @@ func (t *Trial) waveOf(c simulate.Course) string {
 	return c.Wave
 }
 
-// withYear says the instants of what happened in the zone of the play, with their year.
-func (t *Trial) withYear(text string) string {
-	const without = "Mon 02 Jan 15:04" // as events say it, in UTC
-	for _, e := range t.play.Script {
-		for _, at := range []time.Time{e.From, e.Until} {
-			if !at.IsZero() {
-				text = strings.ReplaceAll(text, at.UTC().Format(without), at.In(t.play.Zone).Format(moment))
-			}
-		}
+// Story is every change, in the order in which it came, its times in the zone of the play.
+func (t *Trial) Story() []simulate.Entry {
+	story := slices.Clone(t.Log)
+	for i := range story {
+		story[i].Text = restamp(story[i].Text, story[i].At, t.play.Zone)
 	}
-	return text
+	return story
 }
 
 func waveOf(w simulate.WaveCourse, nights int) Wave {

@@ -16,10 +16,11 @@ import (
 // Preview is a plan in its order, with when each cluster will probably be upgraded.
 type Preview struct {
 	Head `json:",inline"`
-	// From is when it would begin. EndsAt is when it would be through if nothing goes wrong; absent: that cannot be told,
-	// and Stopped says why.
+	// From is when it would begin. EndsAt is when the last of the clusters whose time can be told would be through, absent:
+	// of none it can. Untold counts the others; Stopped says why nothing moves, where that is so.
 	From    time.Time `json:"from"`
 	EndsAt  time.Time `json:"endsAt,omitzero"`
+	Untold  int       `json:"untold,omitempty"`
 	Stopped string    `json:"stopped,omitempty"`
 	// Waves in order.
 	Waves []PreviewWave `json:"waves"`
@@ -67,7 +68,7 @@ type Owner struct {
 // Preview says when the clusters will probably be upgraded: approvals are taken as given at once, members as they are.
 func (r *Rehearsal) Preview() Preview {
 	t := r.Run(Play{From: r.At, Approved: true})
-	p := Preview{Head: r.Head(), From: r.At, EndsAt: t.EndedAt, Stopped: t.Stopped, AtTarget: r.Plan.AtTarget}
+	p := Preview{Head: r.Head(), From: r.At, Stopped: restamp(t.Stopped, r.At, time.UTC), AtTarget: r.Plan.AtTarget}
 	upgrades := map[string]*fleetv1.ClusterUpgrade{}
 	for _, cu := range r.Hub.Upgrades {
 		upgrades[cu.Name] = cu
@@ -84,11 +85,21 @@ func (r *Rehearsal) Preview() Preview {
 			one.Position = w.Clusters[len(wave.Clusters)].Position
 			one.Owners = owners(upgrades[c.ID], recorded)
 			wave.include(one)
+			p.include(one)
 		}
 		position += len(w.Clusters)
 		p.Waves = append(p.Waves, wave)
 	}
 	return p
+}
+
+func (v *Preview) include(c PreviewCluster) {
+	if c.End.IsZero() {
+		v.Untold++
+	}
+	if c.End.After(v.EndsAt) {
+		v.EndsAt = c.End
+	}
 }
 
 func (w *PreviewWave) include(c PreviewCluster) {

@@ -115,7 +115,7 @@ func (p *printer) freeze(f Freeze) {
 	} else {
 		span += " until " + p.when(f.Until)
 	}
-	text := fmt.Sprintf("Freeze %s of %s: %s%s", f.Name, whom, what, span)
+	text := fmt.Sprintf("Freeze %s covers %s: %s%s", f.Name, whom, what, span)
 	if f.Reason != "" {
 		text += fmt.Sprintf(" (%s; %s)", f.Reason, f.By)
 	}

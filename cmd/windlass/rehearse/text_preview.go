@@ -33,13 +33,21 @@ func (v Preview) Text(w io.Writer, zone *time.Location) error {
 		}
 		p.line("")
 	}
-	if v.EndsAt.IsZero() {
-		p.wrapped("", "  ", "When it ends cannot be told: "+v.Stopped)
-	} else {
-		p.line("Expected end: %s %s, after %s. Nothing was created.", p.when(v.EndsAt), zone, days(v.EndsAt.Sub(v.From)))
-	}
+	p.previewEnd(v)
 	_, err := io.WriteString(w, p.b.String())
 	return err
+}
+
+func (p *printer) previewEnd(v Preview) {
+	if !v.EndsAt.IsZero() {
+		p.line("Expected end: %s %s, after %s. Nothing was created.", p.when(v.EndsAt), p.zone, days(v.EndsAt.Sub(v.From)))
+	}
+	if v.Untold > 0 {
+		p.line("Of %s it cannot be told when: the reason stands in the place of the window.", plural(v.Untold, "cluster"))
+	}
+	if v.Stopped != "" {
+		p.wrapped("", "  ", "It does not end: "+v.Stopped)
+	}
 }
 
 func (p *printer) previewWave(wave PreviewWave) {

@@ -80,7 +80,7 @@ func TestACalendarThatCannotBeUsedIsNamedAndClosed(t *testing.T) {
 
 func TestFreezesOfTheHubsOwnNamespaceCountAndThoseOfOthersDoNot(t *testing.T) {
 	for namespace, says := range map[string]string{
-		"windlass-system": "Freeze windlass-system/new-year of every cluster", "elsewhere": "Calendar nights applies",
+		"windlass-system": "Freeze windlass-system/new-year covers every cluster", "elsewhere": "Calendar nights applies",
 	} {
 		c := common(spoilt(t, "{name: new-year, namespace: fleet}", "{name: new-year, namespace: "+namespace+"}"))
 		c.HubNamespace = "windlass-system"
@@ -136,5 +136,21 @@ func TestAPlanAsksTheHubForTheInventoryThatFilesDoNotHold(t *testing.T) {
 	}
 	if out := plan(); !strings.Contains(out, "rest      3 clusters  3 at once") {
 		t.Errorf("the policy of the hub is not planned:\n%s", out)
+	}
+}
+
+func TestAPlanSaysOfWhichClustersItCannotTellWhen(t *testing.T) {
+	silent := spoilt(t, "name: mgmt-b, namespace: fleet, uid: mgmt-b}\nspec: {kubeconfigSecretRef: {name: mgmt-b}, engine: Agent, access: Upgrade}\n"+
+		"status:\n  conditions: [{type: Ready, status: \"True\", reason: Available", "name: mgmt-b, namespace: fleet, uid: mgmt-b}\n"+
+		"spec: {kubeconfigSecretRef: {name: mgmt-b}, engine: Agent, access: Upgrade}\n"+
+		"status:\n  conditions: [{type: Ready, status: \"False\", reason: Unreachable")
+	out := planned(t, trial.Planning{Common: common(silent)})
+	for _, want := range []string{
+		"  4    mgmt-b/shop/b-1  cp 3 + md 9  -                     -                     Unreachable\n",
+		"Expected end: Tue 2026-12-29 22:40 UTC, after 46h40m", "Of 2 clusters it cannot be told when",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in:\n%s", want, out)
+		}
 	}
 }

@@ -69,7 +69,7 @@ func (s Simulation) tell(out io.Writer, r *rehearse.Rehearsal, t *rehearse.Trial
 		}
 	}
 	if s.Log {
-		for _, e := range t.Log {
+		for _, e := range t.Story() {
 			line := e.Text
 			if e.Who != "" {
 				line = e.Who + " " + line

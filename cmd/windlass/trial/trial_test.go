@@ -168,9 +168,16 @@ func TestThePictureIsXMLWithABarForEachCluster(t *testing.T) {
 }
 
 func TestTheLogComesFirstAndNamesClusters(t *testing.T) {
-	out := simulated(t, trial.Simulation{Common: common(fleet), Approve: true, Log: true})
-	if !strings.Contains(out, "2026-12-28 21:50  mgmt-a/shop/a-1 is done: 5 of 5 machines\n") {
-		t.Errorf("it says:\n%s", out)
+	c := common(fleet)
+	c.Zone = "Europe/Berlin"
+	out := simulated(t, trial.Simulation{Common: c, Approve: true, Log: true})
+	for _, want := range []string{
+		"2026-12-28 22:50  mgmt-a/shop/a-1 is done: 5 of 5 machines\n",
+		"2026-12-28 22:00  mgmt-a/shop/a-1 begins, machines may begin until Mon 2026-12-28 23:50\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in:\n%s", want, out)
+		}
 	}
 }
 
