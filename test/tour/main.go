@@ -45,7 +45,7 @@ func main() {
 func tour(out io.Writer) error {
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format+"\n", args...) }
 	begin := time.Now()
-	if err := prepare(); err != nil {
+	if err := prepare(fleet); err != nil {
 		return err
 	}
 	say("A fleet of 500 clusters in 12 management clusters on four continents is to go from 1.33.4 to 1.33.9. Policy,")
@@ -75,8 +75,8 @@ func tour(out io.Writer) error {
 }
 
 // prepare writes the inventory, as kubectl get -o yaml would print it.
-func prepare() error {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+func prepare(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
 	var b bytes.Buffer
@@ -88,7 +88,7 @@ func prepare() error {
 		b.WriteString("---\n")
 		b.Write(text)
 	}
-	return os.WriteFile(fleet, b.Bytes(), 0o600)
+	return os.WriteFile(path, b.Bytes(), 0o600)
 }
 
 // show prints a file without its licence.

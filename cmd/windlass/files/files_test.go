@@ -104,8 +104,9 @@ func TestAFileThatIsNotThereAndAFolderWithoutManifestsAreNamed(t *testing.T) {
 
 func TestListsAndFoldersAreReadAndWhatANewerHubWroteIsPassedOver(t *testing.T) {
 	dir := filepath.Dir(write(t, "b.yaml", policy("  paused: true\n")))
-	list := `{"apiVersion":"v1","kind":"List","items":[
-		{"apiVersion":"fleet.windlass.dev/v1alpha1","kind":"WorkloadCluster","metadata":{"name":"w"},"status":{"news":1}},
+	list := `{"apiVersion":"v1","kind":"List","metadata":{"resourceVersion":""},"items":[
+		{"apiVersion":"fleet.windlass.dev/v1alpha1","kind":"WorkloadCluster","metadata":{"name":"w","resourceVersion":"7",
+			"managedFields":[{"manager":"hub","operation":"Update","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{}}}]},"status":{"news":1}},
 		{"apiVersion":"fleet.windlass.dev/v1alpha1","kind":"ManagementCluster","metadata":{"name":"m"}},
 		{"apiVersion":"fleet.windlass.dev/v1alpha1","kind":"Rollout","metadata":{"name":"r"}}]}`
 	if err := os.WriteFile(filepath.Join(dir, "a.json"), []byte(list), 0o600); err != nil {
