@@ -14,8 +14,8 @@ import (
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
 )
 
-// settling is how long after a change of an admission policy every API server is taken to act on it.
-const settling = 10 * time.Second
+// Settling is how long after a change of an admission policy every API server is taken to act on it.
+const Settling = 10 * time.Second
 
 const (
 	absent  = "the ValidatingAdmissionPolicy windlass-acts is not bound; " + install
@@ -118,7 +118,7 @@ func (s standing) why(a *fleetv1.Approval) string {
 		return s.problem
 	case a.Spec.By == "":
 		return "spec.by: it names nobody; accepted: another Approval"
-	case !a.CreationTimestamp.After(s.since.Add(settling)):
+	case !a.CreationTimestamp.After(s.since.Add(Settling)):
 		return fmt.Sprintf("the ValidatingAdmissionPolicy windlass-acts is as it is only since %s, and this was written at %s; "+
 			"accepted: another Approval", s.since.UTC().Format(time.RFC3339), a.CreationTimestamp.UTC().Format(time.RFC3339))
 	}

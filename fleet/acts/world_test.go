@@ -23,6 +23,7 @@ import (
 	"github.com/windlass-dev/windlass/fleet/acts"
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
 	"github.com/windlass-dev/windlass/fleet/pace"
+	"github.com/windlass-dev/windlass/fleet/report"
 )
 
 const namespace = "fleet"
@@ -170,4 +171,15 @@ func planned() *fleetv1.Rollout {
 			},
 		},
 	}
+}
+
+// judged is what is said of an Approval as it was read, whatever is stored.
+func judged(t *testing.T, w *world, a *fleetv1.Approval) string {
+	t.Helper()
+	why, err := w.guard.Why(t.Context(), []*fleetv1.Approval{a})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := report.Approval(a, report.Gate{Rollout: planned(), Unverified: why}, noon)
+	return said(t, s.Conditions, fleetv1.ValidCondition)
 }

@@ -56,6 +56,8 @@ var _ = Describe("a hub with many policies at once", Ordered, ContinueOnFailure,
 		{"goes on without a member that is silent, and with it when it answers again", silence},
 		{"counts a cluster that is gone as removed, and inherits nothing to another of its name", removal},
 		{"refuses a misspelt field, and does nothing about an object that has one all the same", misspelt},
+		{"C023: plans in a closed calendar and says until when, begins when it is opened, and stops when it is closed", closed},
+		{"stops what a Freeze covers at the next machine, and goes on when it is deleted", freeze},
 	}
 	ends := map[string]<-chan error{}
 
