@@ -36,8 +36,9 @@ type journal struct {
 	// waits by day, in the order in which they came; told is what was said last of a kind.
 	waits map[string][]*tally
 	told  map[kind]string
-	// phases of the clusters as they were last.
+	// phases of the clusters as they were last; held is since when those that hold do.
 	phases map[string]policy.ClusterPhase
+	held   map[string]time.Time
 }
 
 type kind struct{ reason, wave, detail string }
@@ -53,7 +54,7 @@ type tally struct {
 func newJournal(fleet policy.Fleet, ours []string, zone *time.Location) *journal {
 	return &journal{
 		fleet: fleet, ours: ours, zone: zone, waits: map[string][]*tally{}, told: map[kind]string{},
-		phases: map[string]policy.ClusterPhase{},
+		phases: map[string]policy.ClusterPhase{}, held: map[string]time.Time{},
 	}
 }
 
@@ -81,20 +82,38 @@ func (j *journal) watch(m simulate.Moment) {
 	for i := range m.After.Clusters {
 		if c := &m.After.Clusters[i]; j.phases[c.ID] != c.Phase {
 			j.phases[c.ID] = c.Phase
-			j.turned(m.At, c, m.After.Waves[c.Wave].Name)
+			j.turned(m.At, c, waveNow(&m.After, c))
 		}
 	}
 	j.keptBack(m, d.Current)
 }
 
+// waveNow is the wave that a cluster counts in: catch-up, the last, once its own is closed.
+func waveNow(f *policy.Fleet, c *policy.Cluster) string {
+	w := f.Waves[c.Wave]
+	if last := f.Waves[len(f.Waves)-1]; last.CatchUp && !w.ClosedAt.IsZero() {
+		w = last
+	}
+	return w.Name
+}
+
+// brief is how long a cluster may hold without mention: its last machines are at work when the window closes.
+const brief = time.Hour
+
 // turned takes down that a cluster stands still, for a while or for good.
 func (j *journal) turned(at time.Time, c *policy.Cluster, wave string) {
+	if since, was := j.held[c.ID]; was {
+		delete(j.held, c.ID)
+		if at.Sub(since) < brief {
+			j.drop(since, c.Path)
+		}
+	}
 	switch c.Phase {
 	case policy.Deferred:
 		j.put(at, kind{reason: c.Reason, wave: wave, detail: c.Member}, c.Message, c.Path, false)
 	case policy.Holding:
-		j.put(at, kind{reason: c.Reason, wave: wave, detail: string(policy.Holding)},
-			"half-way, and no further machine begins for now", c.Path, false)
+		j.held[c.ID] = at
+		j.put(at, kind{reason: c.Reason, wave: wave, detail: string(policy.Holding)}, "half-way, and no further machine begins for now", c.Path, false)
 	case policy.Failed:
 		j.put(at, kind{reason: string(policy.Failed), wave: wave, detail: c.Path}, c.LastError, c.Path, false)
 	case policy.Pending, policy.Progressing, policy.Verifying, policy.Succeeded, policy.Skipped, policy.Removed,
@@ -146,6 +165,18 @@ func (j *journal) put(at time.Time, k kind, message, path string, more bool) {
 	if path != "" {
 		t.clusters[path] = true
 	}
+}
+
+// drop takes back that a cluster held.
+func (j *journal) drop(at time.Time, path string) {
+	day := at.In(j.zone).Format(time.DateOnly)
+	j.waits[day] = slices.DeleteFunc(j.waits[day], func(t *tally) bool {
+		if t.detail != string(policy.Holding) {
+			return false
+		}
+		delete(t.clusters, path)
+		return len(t.clusters) == 0
+	})
 }
 
 // on is what was taken down on a day.

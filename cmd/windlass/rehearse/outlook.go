@@ -97,7 +97,10 @@ func (r *Rehearsal) Outlook(t *Trial) Outlook {
 			on.Happened = append(on.Happened, restamp(e.Text, e.At, t.play.Zone))
 		}
 	}
-	for date := range t.journal.waits {
+	for date, waits := range t.journal.waits {
+		if len(waits) == 0 {
+			continue
+		}
 		d.onDate(date).Waits = t.journal.on(date)
 	}
 	for _, w := range t.Waves {

@@ -169,9 +169,9 @@ func choose(policies []*fleetv1.RolloutPolicy, name string) (*fleetv1.RolloutPol
 	slices.Sort(names)
 	switch {
 	case len(policies) == 0:
-		return nil, errors.New("the files hold no RolloutPolicy; accepted: -f policy.yaml beside -f inventory.yaml")
+		return nil, errors.New("there is no RolloutPolicy; accepted: -f policy.yaml beside -f inventory.yaml")
 	case name == "":
-		return nil, fmt.Errorf("the files hold %d policies: %s; name one with --policy", len(names), strings.Join(names, ", "))
+		return nil, fmt.Errorf("there are %d policies: %s; name one with --policy", len(names), strings.Join(names, ", "))
 	}
 	return nil, fmt.Errorf("no RolloutPolicy is called %q; accepted: %s", name, strings.Join(names, ", "))
 }

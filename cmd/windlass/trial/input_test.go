@@ -47,7 +47,7 @@ func TestWhatTheHubWouldRefuseIsRefusedInItsWords(t *testing.T) {
 		},
 		"a wave that would never move": {"maxConcurrency: 2", "maxConcurrency: 0", "spec.waves[1].maxConcurrency: 0 would never move"},
 		"a wave that takes no cluster": {"rest: true", "names: [mgmt-b/shop/b-1]", "LeftOver"},
-		"two policies":                 {"---\n", second + "---\n", "the files hold 2 policies: other, small; name one with --policy"},
+		"two policies":                 {"---\n", second + "---\n", "there are 2 policies: other, small; name one with --policy"},
 		"another namespace": {
 			"{name: small, namespace: fleet}", "{name: small, namespace: flet}", "accepted: metadata.namespace: fleet",
 		},

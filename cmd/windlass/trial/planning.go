@@ -4,6 +4,7 @@
 package trial
 
 import (
+	"cmp"
 	"io"
 	"time"
 
@@ -30,7 +31,7 @@ func (p Planning) Run(out io.Writer, now time.Time, hub func(namespace string) (
 		namespace := ""
 		if len(objects.Policies) == 1 {
 			namespace = objects.Policies[0].Namespace
-			p.Policy = objects.Policies[0].Name
+			p.Policy = cmp.Or(p.Policy, objects.Policies[0].Name)
 		}
 		inventory, err := hub(namespace)
 		if err != nil {
