@@ -39,6 +39,8 @@ type journal struct {
 	// phases of the clusters as they were last; held is since when those that hold do.
 	phases map[string]policy.ClusterPhase
 	held   map[string]time.Time
+	// putOff is when clusters were.
+	putOff map[string][]time.Time
 }
 
 type kind struct{ reason, wave, detail string }
@@ -54,7 +56,7 @@ type tally struct {
 func newJournal(fleet policy.Fleet, ours []string, zone *time.Location) *journal {
 	return &journal{
 		fleet: fleet, ours: ours, zone: zone, waits: map[string][]*tally{}, told: map[kind]string{},
-		phases: map[string]policy.ClusterPhase{}, held: map[string]time.Time{},
+		phases: map[string]policy.ClusterPhase{}, held: map[string]time.Time{}, putOff: map[string][]time.Time{},
 	}
 }
 
@@ -110,6 +112,7 @@ func (j *journal) turned(at time.Time, c *policy.Cluster, wave string) {
 	}
 	switch c.Phase {
 	case policy.Deferred:
+		j.putOff[c.ID] = append(j.putOff[c.ID], at)
 		j.put(at, kind{reason: c.Reason, wave: wave, detail: c.Member}, c.Message, c.Path, false)
 	case policy.Holding:
 		j.held[c.ID] = at

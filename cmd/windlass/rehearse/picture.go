@@ -41,7 +41,7 @@ func (r *Rehearsal) Chart(t *Trial) gantt.Chart {
 		group := gantt.Group{Name: w.Name, Note: fmt.Sprintf("%d of %d done", w.State.Succeeded, w.State.Planned)}
 		for _, c := range t.inWave(w.Name, keys) {
 			key := keys[c.ID]
-			group.Rows = append(group.Rows, gantt.Row{Label: c.Path, Part: c.Member, Key: key, Hours: hours[key], Bars: bars(c)})
+			group.Rows = append(group.Rows, gantt.Row{Label: c.Path, Part: c.Member, Key: key, Hours: hours[key], Bars: t.bars(c)})
 		}
 		if len(group.Rows) > 0 {
 			chart.Groups = append(chart.Groups, group)
@@ -68,7 +68,8 @@ func (t *Trial) inWave(wave string, keys map[string]string) []simulate.Course {
 	return mine
 }
 
-func bars(c simulate.Course) []gantt.Bar {
+// bars are when its machines were at work, and where it was put off.
+func (t *Trial) bars(c simulate.Course) []gantt.Bar {
 	kind := map[policy.ClusterPhase]gantt.Kind{policy.Succeeded: gantt.Done, policy.Failed: gantt.Failed}[c.Phase]
 	if kind == "" {
 		kind = gantt.Begun
@@ -76,6 +77,10 @@ func bars(c simulate.Course) []gantt.Bar {
 	list := make([]gantt.Bar, 0, len(c.Spans))
 	for _, s := range c.Spans {
 		list = append(list, gantt.Bar{Span: s, Kind: kind})
+	}
+	for _, at := range t.journal.putOff[c.ID] {
+		const mark = 3 * time.Hour // wide enough to be seen
+		list = append(list, gantt.Bar{Span: window.Span{Start: at, End: at.Add(mark)}, Kind: gantt.PutOff})
 	}
 	return list
 }

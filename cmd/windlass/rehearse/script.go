@@ -31,6 +31,7 @@ type happening struct {
 	From         metav1.Time        `json:"from,omitzero"`
 	Until        metav1.Time        `json:"until,omitzero"`
 	Takes        metav1.Duration    `json:"takes,omitzero"`
+	NewClusters  bool               `json:"newClustersOnly,omitempty"`
 	Version      string             `json:"version,omitempty"`
 	Architecture string             `json:"architecture,omitempty"`
 }
@@ -54,7 +55,7 @@ func (r *Rehearsal) Script(path string) ([]simulate.Event, error) {
 		}
 		script = append(script, simulate.Event{
 			At: h.At.UTC(), Kind: h.Kind, Cluster: h.Cluster, Member: h.Member, Wave: h.Wave, Name: h.Name, By: h.By, Text: h.Text,
-			From: utc(h.From), Until: utc(h.Until), Takes: h.Takes.Duration, Version: h.Version, Architecture: h.Architecture,
+			From: utc(h.From), Until: utc(h.Until), Takes: h.Takes.Duration, NewClustersOnly: h.NewClusters, Version: h.Version, Architecture: h.Architecture,
 		})
 	}
 	return script, nil

@@ -18,13 +18,18 @@ import (
 // spoilt is the small fleet with one text put in the place of another.
 func spoilt(t *testing.T, before, after string) string {
 	t.Helper()
-	data, err := os.ReadFile(fleet)
+	return edited(t, fleet, before, after)
+}
+
+func edited(t *testing.T, path, before, after string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := strings.Replace(string(data), before, after, 1)
 	if text == string(data) {
-		t.Fatalf("%s has no %q", fleet, before)
+		t.Fatalf("%s has no %q", path, before)
 	}
 	return file(t, "fleet.yaml", text)
 }
@@ -152,5 +157,17 @@ func TestAPlanSaysOfWhichClustersItCannotTellWhen(t *testing.T) {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing in:\n%s", want, out)
 		}
+	}
+}
+
+func TestAClusterWhoseWorkersAreNewerThanItsControlPlaneIsNamed(t *testing.T) {
+	const pool = "name: a-2-md, replicas: 2, ready: 2, version: v1.33.4, byRelease: [{name: channel=1.33-classic/stable/x, count: 2}], " +
+		"byKubelet: [{name: v1.33.4"
+	path := spoilt(t, pool, strings.ReplaceAll(pool, "v1.33.4", "v1.34.1"))
+	policy := edited(t, path, "version: v1.33.9}", "version: v1.34.2, minorUpgrade: Allow}")
+	policy = edited(t, policy, "channel: 1.33-classic/stable,", "channel: 1.34-classic/stable,")
+	out := planned(t, trial.Planning{Common: common(policy)})
+	if !strings.Contains(out, "Workers newer than their control plane: mgmt-a/shop/a-2: ") {
+		t.Errorf("it is not named:\n%s", out)
 	}
 }
