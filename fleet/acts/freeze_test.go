@@ -105,8 +105,7 @@ func TestAFreezeSaysWhatItCovers(t *testing.T) {
 		"two policies for one cluster":     {fleetv1.FreezeScope{Policies: []string{"k8s", "next"}}, namespace, 2, "policies k8s, next"},
 		"a policy without an open rollout": {fleetv1.FreezeScope{Policies: []string{"old"}}, namespace, 0, "policies old"},
 		"clusters": {
-			fleetv1.FreezeScope{Clusters: []string{"mgmt-a/shop/b", "mgmt-z/shop/b"}}, namespace, 1,
-			"clusters mgmt-a/shop/b, mgmt-z/shop/b",
+			fleetv1.FreezeScope{Clusters: []string{"mgmt-a/shop/b", "mgmt-z/b/c"}}, namespace, 1, "clusters mgmt-a/shop/b, mgmt-z/b/c",
 		},
 		"a management cluster": {fleetv1.FreezeScope{ManagementClusters: []string{"mgmt-a"}}, namespace, 2, "management clusters mgmt-a"},
 		"labels": {

@@ -58,6 +58,8 @@ var _ = Describe("a hub with many policies at once", Ordered, ContinueOnFailure,
 		{"refuses a misspelt field, and does nothing about an object that has one all the same", misspelt},
 		{"C023: plans in a closed calendar and says until when, begins when it is opened, and stops when it is closed", closed},
 		{"stops what a Freeze covers at the next machine, and goes on when it is deleted", freeze},
+		{"C155: completes a wave without a cluster whose owner put it off, and catches up when they take that back", deferral},
+		{"C024: closes a calendar that was stored before it could be refused, and only what names it", storedBad},
 	}
 	ends := map[string]<-chan error{}
 
