@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Windlass Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command windlass is the operator's view of a fleet. It reads the hub's API and nothing else, and writes nothing.
+// Command windlass is the operator's view of a fleet, and of what a policy would do to it. It reads the hub's API and files,
+// and writes nothing to either.
 // Named kubectl-windlass it is a kubectl plugin.
 package main
 

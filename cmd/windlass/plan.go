@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -81,7 +82,7 @@ func (o *options) inventory(ctx context.Context, namespace, hubNamespace string)
 // list reads the objects of one kind in a namespace.
 func list[L client.ObjectList, T any](ctx context.Context, hub client.Reader, l L, namespace string, items func(L) []T) ([]*T, error) {
 	if err := hub.List(ctx, l, client.InNamespace(namespace)); err != nil {
-		return nil, explain(fmt.Errorf("listing %T of namespace %q: %w", l, namespace, err))
+		return nil, explain(fmt.Errorf("listing each %s of namespace %q: %w", reflect.TypeFor[T]().Name(), namespace, err))
 	}
 	all := items(l)
 	pointers := make([]*T, 0, len(all))

@@ -56,9 +56,9 @@ func root(name string) *cobra.Command {
 	o := newOptions()
 	command := &cobra.Command{
 		Use:   "windlass",
-		Short: "See what Windlass does to a fleet of clusters",
-		Long: "windlass reads the hub of a fleet: what is upgraded, what waits, why and until when.\n" +
-			"It reads the hub's API only and changes nothing.",
+		Short: "See what Windlass does to a fleet of clusters, and what it would do",
+		Long: "windlass shows what is upgraded, what waits, why and until when (status, watch), and what a policy would do\n" +
+			"before it is applied (plan, simulate). It reads the hub's API and files, and changes nothing.",
 		SilenceUsage: true, SilenceErrors: true,
 	}
 	if plugin, is := strings.CutPrefix(name, "kubectl-"); is {
