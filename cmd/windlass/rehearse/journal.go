@@ -87,7 +87,9 @@ func (j *journal) watch(m simulate.Moment) {
 			j.turned(m.At, c, waveNow(&m.After, c))
 		}
 	}
-	j.keptBack(m, d.Current)
+	if d.Waiting == nil || ordinary(d.Waiting.Reason) {
+		j.keptBack(m, d.Current)
+	}
 }
 
 // waveNow is the wave that a cluster counts in: catch-up, the last, once its own is closed.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/windlass-dev/windlass/policy"
 )
 
 const (
@@ -29,7 +31,7 @@ func (o Outlook) Text(w io.Writer, zone *time.Location) error {
 	p.line("")
 	p.waves(o)
 	p.days(o.Days)
-	p.clusters("LEFT", "put off, failed, or not through at the end", o.Late)
+	p.left(o)
 	p.notSuited(o.Head)
 	p.end(o)
 	_, err := io.WriteString(w, p.b.String())
@@ -166,6 +168,32 @@ func (p *printer) clusters(title, about string, list []Cluster) {
 	if more := len(list) - shown; more > 0 {
 		p.line("  and %d more: -o json lists them all", more)
 	}
+	p.line("")
+}
+
+// left are the clusters that did not simply succeed; those that only wait for their turn are counted.
+func (p *printer) left(o Outlook) {
+	var left []Cluster
+	waves, waiting := map[string]int{}, 0
+	for _, c := range o.Late {
+		if c.Phase == string(policy.Pending) && c.Reason == "" {
+			waves[c.Wave]++
+			waiting++
+			continue
+		}
+		left = append(left, c)
+	}
+	p.clusters("LEFT", "put off, failed, or not through at the end", left)
+	if waiting == 0 {
+		return
+	}
+	var words []string
+	for _, w := range o.Waves {
+		if n := waves[w.Name]; n > 0 {
+			words = append(words, fmt.Sprintf("%d of %s", n, w.Name))
+		}
+	}
+	p.line("NOT BEGUN (%d): %s", waiting, strings.Join(words, ", "))
 	p.line("")
 }
 
