@@ -103,8 +103,9 @@ func TestTimesAreShownInTheZoneThatIsAskedFor(t *testing.T) {
 
 func TestWithoutApprovalsItSaysThatItWaitsForAPersonAndHowToTakeThemAsGiven(t *testing.T) {
 	out := simulated(t, trial.Simulation{Common: common(fleet)})
-	for _, want := range []string{"It does not end: AwaitingApproval: wave rest has 0 of 1 approvals", "--approve",
-		"NOT BEGUN (3): 3 of rest"} {
+	for _, want := range []string{
+		"It does not end: AwaitingApproval: wave rest has 0 of 1 approvals", "--approve", "NOT BEGUN (3): 3 of rest",
+	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing in:\n%s", want, out)
 		}
