@@ -284,6 +284,9 @@ func TestAnApprovalOpensItsGate(t *testing.T) {
 	if h.running() != 0 {
 		t.Error("an Approval counts though it cannot be told whether anybody vouches for its author")
 	}
+	if result, err := h.look(name); err != nil || result.RequeueAfter == 0 || result.RequeueAfter > time.Second {
+		t.Errorf("it is asked again after %s: %v", result.RequeueAfter, err)
+	}
 	h.silent = nil
 	h.settle(name)
 	s = h.status(name)

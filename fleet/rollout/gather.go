@@ -137,10 +137,12 @@ func (r *Reconciler) stops(ctx context.Context, h *observe.Hub) (err error) {
 // authors tells for whom the API server vouched. Where that cannot be told it did for nobody: a gate stays shut, and
 // everything else goes on (law 3).
 func (r *Reconciler) authors(ctx context.Context, approvals []*fleetv1.Approval) func(*fleetv1.Approval) bool {
+	r.unsure = false
 	if r.AuthorsVerified == nil || len(approvals) == 0 {
 		return nil
 	}
 	verified, err := r.AuthorsVerified(ctx, approvals)
+	r.unsure = err != nil
 	if err != nil {
 		log.FromContext(ctx).Error(err, "telling whether the authors of Approvals are verified")
 		return nil

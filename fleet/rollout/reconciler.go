@@ -67,6 +67,8 @@ type Reconciler struct {
 	compiled observe.Calendars
 	told     told
 	foreseen foreseen
+	// unsure: it could not be told for whose Approvals the API server vouched, the last time. No event says when it can.
+	unsure bool
 }
 
 // Reconcile plans a Rollout that has no plan, else decides on it.
@@ -89,6 +91,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		}
 	}
 	result, err := r.decide(ctx, h)
+	if r.unsure {
+		result.RequeueAfter = soonest(result.RequeueAfter, behind)
+	}
 	return result, errors.Join(err, r.join(ctx, h, inv))
 }
 
