@@ -15,6 +15,7 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 )
@@ -123,7 +124,7 @@ func (s *Server) install(ctx context.Context, crds []*apiextensionsv1.CustomReso
 			if err := s.Client.Get(ctx, client.ObjectKeyFromObject(crd), &got); err != nil {
 				return err
 			}
-			if established(&got) {
+			if established(&got) && s.discovered(&got) {
 				break
 			}
 			select {
@@ -134,6 +135,20 @@ func (s *Server) install(ctx context.Context, crds []*apiextensionsv1.CustomReso
 		}
 	}
 	return nil
+}
+
+// discovered: clients find the kind in every version that is served, which is a moment later than it is established.
+func (s *Server) discovered(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	kind := schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}
+	for _, v := range crd.Spec.Versions {
+		if !v.Served {
+			continue
+		}
+		if _, err := s.Client.RESTMapper().RESTMapping(kind, v.Name); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 func established(crd *apiextensionsv1.CustomResourceDefinition) bool {
