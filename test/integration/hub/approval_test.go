@@ -88,6 +88,22 @@ var _ = Describe("a wave that needs an approval", func() {
 		phase(ctx, Default, name, fleetv1.RolloutSucceeded)
 		upgradedOnce(ctx, Default, nextTarget, nextVersion, first, second)
 	})
+
+	It("C072: is no reason not to let a deleted rollout go, and nothing was done to its clusters", func(ctx SpecContext) {
+		const name, path = "unapproved", "south/unapproved/us-1"
+		clusters(ctx, Default, name, path)
+		before, err := world.Objects(ctx, path)
+		Expect(err).NotTo(HaveOccurred())
+		p := policyFor(name)
+		p.Spec.Waves[0].Approval = &fleetv1.ApprovalGate{Count: 1}
+		apply(ctx, Default, p)
+		ro := awaiting(ctx, name, "rest")
+		Expect(world.Hub.Delete(ctx, &ro)).To(Succeed())
+		Eventually(func() bool {
+			return apierrors.IsNotFound(world.Hub.Get(ctx, key(&ro), &fleetv1.Rollout{}))
+		}).WithContext(ctx).WithTimeout(30 * time.Second).Should(BeTrue())
+		untouched(ctx, Default, before, path)
+	})
 })
 
 // person is a client of one who may edit the fleet.

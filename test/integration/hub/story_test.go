@@ -64,7 +64,7 @@ var _ = Describe("a hub with many policies at once", Ordered, ContinueOnFailure,
 	ends := map[string]<-chan error{}
 
 	BeforeAll(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // twice what a busy machine needs
+		ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute) // twice what a busy machine needs
 		DeferCleanup(cancel)
 		for _, s := range stories {
 			ends[s.text] = s.begin(ctx)
