@@ -21,7 +21,7 @@ func Decide(f Fleet, now time.Time) Decision {
 	switch s.phase {
 	case PhaseProgressing, PhaseCatchingUp:
 		starts, found, d.Waiting = b.admit()
-		d.Intents = b.intents(s.phase, starts, found)
+		d.Intents, d.Held = b.intents(s, starts, found)
 		holds := b.holds(found, true)
 		if d.Waiting == nil && len(starts) == 0 {
 			d.Waiting = b.stuck(holds)
@@ -29,14 +29,14 @@ func Decide(f Fleet, now time.Time) Decision {
 		d.Holds, d.HoldsLeft = bound(holds)
 		d.Waves[b.current].Waiting = d.Waiting
 	case PhasePlanning, PhasePaused, PhaseHalted, PhaseAwaitingApproval:
-		d.Intents = b.intents(s.phase, starts, found)
+		d.Intents, d.Held = b.intents(s, starts, found)
 		d.Waiting = &Waiting{Reason: s.reason, Message: s.message, Act: s.phase == PhaseHalted || NeedsAct(s.reason)}
 		d.Holds, d.HoldsLeft = bound(b.holds(found, false))
 		if s.phase == PhaseAwaitingApproval {
 			d.Waves[b.current].Waiting = d.Waiting
 		}
 	case PhaseSucceeded, PhaseCompletedWithFailures, PhaseCancelled, PhaseSuperseded:
-		d.Intents = b.intents(s.phase, starts, found)
+		d.Intents, d.Held = b.intents(s, starts, found)
 	}
 	if b.Committed && d.Current != "" && moves(s.phase) {
 		d.Missed = b.missed()
@@ -55,23 +55,36 @@ func moves(phase Phase) bool {
 	return false
 }
 
-// intents are those that change. Why a cluster that has begun is held goes into found, by index.
-func (b *board) intents(phase Phase, starts map[int]bool, found map[int]*Waiting) []IntentChange {
-	var changes []IntentChange
+// intents are those that change, and the clusters that are held. Why its hours hold a cluster that has begun goes into
+// found, by index.
+func (b *board) intents(s standing, starts map[int]bool, found map[int]*Waiting) (changes []IntentChange, held []ClusterHold) {
 	for i := range b.Clusters {
 		c := &b.Clusters[i]
 		if !starts[i] && (c.intent() == Wait || c.intent() == Withdraw) {
 			continue
 		}
-		want, until, why := b.next(phase, *c, starts[i])
+		want, until, why := b.next(s.phase, *c, starts[i])
 		if why != nil {
 			found[i] = why
 		}
 		if want != c.intent() || want == Run && !until.Equal(c.NotAfter) {
 			changes = append(changes, IntentChange{c.ID, want, until})
 		}
+		if want == Hold && !c.Phase.Ended() {
+			held = append(held, ClusterHold{c.ID, c.Path, s.holding(why)})
+		}
 	}
-	return changes
+	return changes, held
+}
+
+// holding is why a cluster is held: for its hours, or since the rollout as a whole stands.
+func (s standing) holding(hours *Waiting) Waiting {
+	if hours != nil {
+		return *hours
+	}
+	return Waiting{
+		Reason: s.reason, Message: "the rollout is " + string(s.phase) + ": no further machine begins", Act: NeedsAct(s.reason),
+	}
 }
 
 // next is the intent of a cluster that begins now or has begun, until when it lasts, and why it is held.

@@ -30,6 +30,9 @@ type Decision struct {
 	// Holds are the waits of single clusters, at most MaxHolds, in plan order. HoldsLeft counts those left off.
 	Holds     []ClusterHold
 	HoldsLeft int
+	// Held are the clusters that have begun and whose intent is, or becomes, Hold, with why, in plan order. They are as many
+	// as are in flight, and for the ClusterUpgrades to tell; Holds are for the rollout's own status.
+	Held []ClusterHold
 	// Proven is the version per architecture that the canaries proved.
 	Proven map[string]string
 	// Missed is the last opening that passed without a start, while clusters wait for one; nil: none. The same is given

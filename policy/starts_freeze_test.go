@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/windlass-dev/windlass/policy"
 )
 
@@ -88,6 +90,27 @@ func TestLaw22AFreezeIsNamedWithItsAuthorAndReason(t *testing.T) {
 	want = "frozen until it is removed by Freeze xmas of alice (holidays)"
 	if got := policy.Decide(f, noon).Waiting.Message; got != want {
 		t.Errorf("message %q, want %q", got, want)
+	}
+}
+
+// TestLaw17EachClusterThatIsHeldIsToldWhy: by its hours first, else by what stops the rollout as a whole.
+func TestLaw17EachClusterThatIsHeldIsToldWhy(t *testing.T) {
+	f := built([]func(*policy.Fleet){sets(done, "Run Progressing", "Hold Holding"), concurrency(3), freezes(policy.Freeze{
+		Name: "own", Clusters: only("c1"), Until: utc("2026-12-02T00:00:00Z"),
+	})}, 1, 3)
+	told := func() map[string]string {
+		reasons := map[string]string{}
+		for _, hold := range policy.Decide(f, noon).Held {
+			reasons[hold.ID] = hold.Waiting.Reason
+		}
+		return reasons
+	}
+	if diff := cmp.Diff(map[string]string{"c1": "Frozen"}, told()); diff != "" {
+		t.Errorf("one is frozen, the other goes on (-want +got):\n%s", diff)
+	}
+	f.Paused = true
+	if diff := cmp.Diff(map[string]string{"c1": "Paused", "c2": "Paused"}, told()); diff != "" {
+		t.Errorf("paused (-want +got):\n%s", diff)
 	}
 }
 

@@ -110,6 +110,15 @@ func waiting(w *policy.Waiting, before *fleetv1.Waiting, at metav1.Time) (*fleet
 	}
 }
 
+// Hold is why a cluster is held, as its ClusterUpgrade is told: without since, which its own status has.
+func Hold(w policy.Waiting) *fleetv1.Waiting {
+	told := &fleetv1.Waiting{Reason: w.Reason, Message: fleetv1.Bound(w.Message)}
+	if !w.Until.IsZero() {
+		told.Until = new(metav1.NewTime(w.Until.Truncate(time.Second)))
+	}
+	return told
+}
+
 // lists names the clusters that fail and those in flight, bounded.
 func lists(s *fleetv1.RolloutStatus, f policy.Fleet) {
 	s.Failing, s.ActiveClusters = nil, nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -219,6 +220,14 @@ func TestC062_WhoJoinsOrLeavesDoesNotStopTheRun(t *testing.T) {
 	}
 }
 
+// heldFor is why a ClusterUpgrade is held, as it is told.
+func (h *hub) heldFor(name string) *fleetv1.Waiting {
+	h.t.Helper()
+	cu := &fleetv1.ClusterUpgrade{}
+	h.get(name, cu)
+	return cu.Spec.Hold
+}
+
 // TestAFreezeOfTheHubsNamespaceStopsEveryPolicy at a machine boundary, and its removal lets it go on (law 22).
 func TestAFreezeOfTheHubsNamespaceStopsEveryPolicy(t *testing.T) {
 	h, name := started(t)
@@ -243,12 +252,18 @@ func TestAFreezeOfTheHubsNamespaceStopsEveryPolicy(t *testing.T) {
 	if s := h.status(name); h.running() != 0 || h.holding() != 1 || s.Waiting == nil || s.Waiting.Reason != "Frozen" {
 		t.Errorf("%d run, %d hold, waiting %+v", h.running(), h.holding(), s.Waiting)
 	}
+	if why := h.heldFor(name + "-a"); why == nil || why.Reason != "Frozen" || !strings.Contains(why.Message, "INC0042") {
+		t.Errorf("its ClusterUpgrade is told %+v", why)
+	}
 	if err := h.live.Delete(t.Context(), freeze); err != nil {
 		t.Fatal(err)
 	}
 	h.settle(name)
 	if h.running() != 1 {
 		t.Errorf("%d run when it is gone", h.running())
+	}
+	if why := h.heldFor(name + "-a"); why != nil {
+		t.Errorf("it runs and is told %+v", why)
 	}
 }
 

@@ -172,33 +172,54 @@ func soonest(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// drive writes the intents that change. A start is on the hub before anything is written to a member (law 4); what was
-// written is remembered, so that the next decision sees it.
+// drive writes the intents that change, and why clusters are held. A start is on the hub before anything is written to a
+// member (law 4); what was written is remembered, so that the next decision sees it.
 func (r *Reconciler) drive(ctx context.Context, h observe.Hub, d policy.Decision) error {
-	if len(d.Intents) == 0 {
-		return nil
+	if len(d.Intents) > 0 {
+		log.FromContext(ctx).Info("deciding", "decision", d.String())
 	}
-	log.FromContext(ctx).Info("deciding", "decision", d.String())
-	byName := map[string]*fleetv1.ClusterUpgrade{}
+	held := map[string]*fleetv1.Waiting{}
+	for _, hold := range d.Held {
+		held[hold.ID] = report.Hold(hold.Waiting)
+	}
+	byName, changes := map[string]*fleetv1.ClusterUpgrade{}, map[string]bool{}
 	for _, cu := range h.Upgrades {
 		byName[cu.Name] = cu
 	}
 	for _, change := range d.Intents {
-		if err := r.MayWrite(); err != nil {
-			return fmt.Errorf("writing intents: %w", err)
+		changes[change.ID] = true
+		next := byName[change.ID].DeepCopy()
+		next.Spec.Intent, next.Spec.NotAfter = fleetv1.Intent(change.Intent), bound(change.NotAfter)
+		next.Spec.Hold = held[change.ID]
+		if err := r.want(ctx, byName[change.ID], next); err != nil {
+			return err
 		}
-		cu := byName[change.ID].DeepCopy()
-		base := cu.DeepCopy()
-		cu.Spec.Intent, cu.Spec.NotAfter = fleetv1.Intent(change.Intent), bound(change.NotAfter)
-		if equality.Semantic.DeepEqual(cu.Spec, base.Spec) {
-			continue // in whole seconds it is the same
-		}
-		patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
-		if err := r.Hub.Patch(ctx, cu, patch); err != nil {
-			return fmt.Errorf("writing the intent of ClusterUpgrade %s: %w", cu.Name, err)
-		}
-		r.fresh.note(cu.Namespace, cu.UID, cu.ResourceVersion)
 	}
+	for _, cu := range h.Upgrades {
+		if cu.Spec.Rollout.UID != h.Rollout.UID || changes[cu.Name] || equality.Semantic.DeepEqual(cu.Spec.Hold, held[cu.Name]) {
+			continue
+		}
+		next := cu.DeepCopy()
+		next.Spec.Hold = held[cu.Name]
+		if err := r.want(ctx, cu, next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// want writes what is wanted of a cluster, where it is another than before.
+func (r *Reconciler) want(ctx context.Context, cu, next *fleetv1.ClusterUpgrade) error {
+	if equality.Semantic.DeepEqual(next.Spec, cu.Spec) {
+		return nil // in whole seconds it is the same
+	}
+	if err := r.MayWrite(); err != nil {
+		return fmt.Errorf("writing intents: %w", err)
+	}
+	if err := r.Hub.Patch(ctx, next, client.MergeFromWithOptions(cu, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("writing the intent of ClusterUpgrade %s: %w", cu.Name, err)
+	}
+	r.fresh.note(next.Namespace, next.UID, next.ResourceVersion)
 	return nil
 }
 

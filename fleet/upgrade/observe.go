@@ -60,11 +60,20 @@ func (s *scene) previous(id string) string {
 	return ""
 }
 
+// held is why the rollout holds a cluster.
+func held(w *fleetv1.Waiting) policy.Waiting {
+	if w == nil {
+		return policy.Waiting{}
+	}
+	return policy.Waiting{Reason: w.Reason, Message: w.Message, Until: instant(w.Until)}
+}
+
 // observe turns a ClusterUpgrade and what its member shows into the values of a decision.
 func observe(cu *fleetv1.ClusterUpgrade, reach Reach, w member.World, d drive.Member) scene {
 	s := scene{world: w, machines: map[string]capi.Machine{}, reach: reach}
 	s.observation = cluster.Observation{
 		Intent:                  policy.Intent(cu.Spec.Intent),
+		Held:                    held(cu.Spec.Hold),
 		NotAfter:                instant(cu.Spec.NotAfter),
 		Order:                   policy.Order(cu.Spec.Upgrade.Order),
 		AllowSingleControlPlane: single(cu, w),

@@ -47,6 +47,10 @@ func (l look) over() bool { return !l.o.NotAfter.IsZero() && !l.now.Before(l.o.N
 // held is a cluster in which no further machine begins.
 func (l look) held() Step {
 	switch {
+	case l.o.Intent == policy.Hold && l.o.Held.Reason != "":
+		step := l.hold(l.o.Held.Reason, "%s", l.o.Held.Message)
+		step.WaitUntil, step.Act = l.o.Held.Until, l.o.Held.Until.IsZero()
+		return step
 	case l.o.Intent == policy.Hold:
 		return l.hold(ReasonOnHold, "the rollout holds it: no further machine begins")
 	case !l.over():

@@ -83,6 +83,10 @@ func health(s cluster.Status) edit {
 func permitted(until time.Time) edit { return func(o *cluster.Observation) { o.StartBefore = until } }
 func order(order policy.Order) edit  { return func(o *cluster.Observation) { o.Order = order } }
 func notAfter(until time.Time) edit  { return func(o *cluster.Observation) { o.NotAfter = until } }
+func heldFor(reason string) edit {
+	return func(o *cluster.Observation) { o.Held = policy.Waiting{Reason: reason, Message: "of alice"} }
+}
+
 func granted(name string) edit {
 	return func(o *cluster.Observation) {
 		found := find(o, name)
@@ -364,6 +368,9 @@ func TestHoldsAndPermissions(t *testing.T) {
 		"of a paused cluster, too": {
 			[]edit{claimed, granted("cp"), paused, intent(policy.Hold)}, "Holding OnHold SetPermission",
 		},
+		"a hold says why": {
+			[]edit{claimed, granted("cp"), permitted(noon), intent(policy.Hold), heldFor("Frozen")}, "Holding Frozen",
+		},
 		"a hold before it began": {[]edit{intent(policy.Hold)}, "Pending OnHold"},
 		"a hold after all is done ends": {
 			[]edit{claimed, permitted(noon), granted("cp"), finished("cp", "pool-a", "pool-b"), intent(policy.Hold)},
@@ -476,5 +483,23 @@ func TestStepsTellWhatTheCallerNeeds(t *testing.T) {
 	want := "Failed(MachineQuarantined) do=WithdrawOwner owner=CK8sControlPlane/cp machine=cp-1"
 	if step.String() != want || step.LastError != "snap refused" || step.Settled {
 		t.Errorf("a failure: %s %+v", step, step)
+	}
+}
+
+// TestLaw17AHoldIsToldInTheWordsOfTheRollout: why, and until when, or that a person must act.
+func TestLaw17AHoldIsToldInTheWordsOfTheRollout(t *testing.T) {
+	o := idle()
+	for _, edit := range []edit{claimed, granted("cp"), permitted(noon), intent(policy.Hold)} {
+		edit(&o)
+	}
+	o.Held = policy.Waiting{Reason: policy.ReasonWindowClosed, Message: "closed until then", Until: noon.Add(time.Hour)}
+	step := cluster.Next(o, noon)
+	if step.Reason != policy.ReasonWindowClosed || step.Message != "closed until then" ||
+		!step.WaitUntil.Equal(noon.Add(time.Hour)) || step.Act {
+		t.Errorf("with an end: %+v", step)
+	}
+	o.Held.Until = time.Time{}
+	if step := cluster.Next(o, noon); !step.Act || !step.WaitUntil.IsZero() {
+		t.Errorf("without an end a person must act: %+v", step)
 	}
 }

@@ -16,6 +16,8 @@ import (
 type Observation struct {
 	// Intent of the hub for it. Empty counts as Wait.
 	Intent policy.Intent
+	// Held says why the intent is Hold, in the words of the rollout; the zero value: it does not say.
+	Held policy.Waiting
 	// NotAfter ends the intent Run: no machine begins later. Zero: no end.
 	NotAfter time.Time
 	// Order of owners. Zero: ControlPlaneFirst.

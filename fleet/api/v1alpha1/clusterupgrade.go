@@ -29,7 +29,7 @@ type ClusterUpgrade struct {
 	// metadata of the object.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty,omitzero"`
-	// spec is frozen but for intent, notAfter and predicted.
+	// spec is frozen but for intent, notAfter, hold and predicted.
 	// +required
 	Spec ClusterUpgradeSpec `json:"spec"`
 	// status is how far the cluster is.
@@ -105,9 +105,9 @@ const (
 	UpgradeRemoved UpgradePhase = "Removed"
 )
 
-// ClusterUpgradeSpec is written by the rollout controller. All but intent, notAfter and predicted is frozen.
+// ClusterUpgradeSpec is written by the rollout controller. All but intent, notAfter, hold and predicted is frozen.
 //
-// +kubebuilder:validation:XValidation:rule=`self.rollout == oldSelf.rollout && self.workloadCluster == oldSelf.workloadCluster && self.managementCluster == oldSelf.managementCluster && self.cluster == oldSelf.cluster && self.wave == oldSelf.wave && self.canary == oldSelf.canary && self.position == oldSelf.position && self.upgrade == oldSelf.upgrade && has(self.ineligible) == has(oldSelf.ineligible) && (!has(self.ineligible) || self.ineligible == oldSelf.ineligible) && has(self.owners) == has(oldSelf.owners) && (!has(self.owners) || self.owners == oldSelf.owners) && has(self.timeZone) == has(oldSelf.timeZone) && (!has(self.timeZone) || self.timeZone == oldSelf.timeZone)`,message="a ClusterUpgrade's spec never changes but for intent, notAfter and predicted"
+// +kubebuilder:validation:XValidation:rule=`self.rollout == oldSelf.rollout && self.workloadCluster == oldSelf.workloadCluster && self.managementCluster == oldSelf.managementCluster && self.cluster == oldSelf.cluster && self.wave == oldSelf.wave && self.canary == oldSelf.canary && self.position == oldSelf.position && self.upgrade == oldSelf.upgrade && has(self.ineligible) == has(oldSelf.ineligible) && (!has(self.ineligible) || self.ineligible == oldSelf.ineligible) && has(self.owners) == has(oldSelf.owners) && (!has(self.owners) || self.owners == oldSelf.owners) && has(self.timeZone) == has(oldSelf.timeZone) && (!has(self.timeZone) || self.timeZone == oldSelf.timeZone)`,message="a ClusterUpgrade's spec never changes but for intent, notAfter, hold and predicted"
 type ClusterUpgradeSpec struct {
 	// rollout that this belongs to.
 	// +required
@@ -156,6 +156,9 @@ type ClusterUpgradeSpec struct {
 	// notAfter is when the permission to begin machines ends; absent: not bounded by the rollout.
 	// +optional
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
+	// hold says why no machine begins, of a cluster that has begun and whose intent is Hold; else it is absent.
+	// +optional
+	Hold *Waiting `json:"hold,omitempty"`
 	// predicted says when the cluster will probably be upgraded; absent: that cannot be told.
 	// +optional
 	Predicted *Prediction `json:"predicted,omitempty"`

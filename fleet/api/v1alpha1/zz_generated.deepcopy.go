@@ -444,6 +444,11 @@ func (in *ClusterUpgradeSpec) DeepCopyInto(out *ClusterUpgradeSpec) {
 		in, out := &in.NotAfter, &out.NotAfter
 		*out = (*in).DeepCopy()
 	}
+	if in.Hold != nil {
+		in, out := &in.Hold, &out.Hold
+		*out = new(Waiting)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.Predicted != nil {
 		in, out := &in.Predicted, &out.Predicted
 		*out = new(Prediction)

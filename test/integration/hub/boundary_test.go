@@ -43,6 +43,7 @@ func stopsAfter(ctx context.Context, g Gomega, policy, path, begun string, open 
 		cu := upgrade(ctx, g, policy, path)
 		g.Expect(cu.Spec.Intent).To(Equal(fleetv1.IntentHold))
 		g.Expect(cu.Status.Phase).To(Equal(fleetv1.UpgradeHolding))
+		g.Expect(cu.Status.Reason).To(And(Equal(cu.Spec.Hold.Reason), Not(Equal("OnHold")))) // law 17: kubectl get cu says why
 	}
 	g.Eventually(alone).WithContext(ctx).Should(Succeed())
 	g.Consistently(alone).WithContext(ctx).Should(Succeed())
