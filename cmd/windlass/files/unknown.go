@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/windlass-dev/windlass/cmd/windlass/spelling"
 )
 
 var index = regexp.MustCompile(`\[[0-9]+\]$`)
@@ -73,30 +75,9 @@ func bare(t reflect.Type) reflect.Type {
 func nearest(name string, accepted []string) string {
 	best, least := "", min(3, len(name)/2)+1
 	for _, one := range accepted {
-		if d := distance(strings.ToLower(name), strings.ToLower(one)); d < least {
+		if d := spelling.Distance(strings.ToLower(name), strings.ToLower(one)); d < least {
 			best, least = one, d
 		}
 	}
 	return best
-}
-
-// distance is how many letters are to be put in, left out or changed.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/windlass-dev/windlass/cmd/windlass/spelling"
 )
 
 // namesShown bounds the names that an error offers.
@@ -32,7 +34,7 @@ func (e *UnknownPolicyError) Error() string {
 	switch {
 	case len(names) == 0:
 		return text + ": there is none there; choose another with --namespace, or --all-namespaces"
-	case distance(e.Policy, names[0]) <= max(2, len(e.Policy)/3):
+	case spelling.Distance(e.Policy, names[0]) <= max(2, len(e.Policy)/3):
 		return fmt.Sprintf("%s; did you mean %q? Known: %s", text, names[0], e.list(names))
 	}
 	return fmt.Sprintf("%s; give one of %s, or none for all", text, e.list(names))
@@ -49,28 +51,7 @@ func (e *UnknownPolicyError) list(names []string) string {
 func (e *UnknownPolicyError) closest() []string {
 	names := slices.Compact(slices.Sorted(slices.Values(e.Known)))
 	slices.SortStableFunc(names, func(a, b string) int {
-		return cmp.Compare(distance(e.Policy, a), distance(e.Policy, b))
+		return cmp.Compare(spelling.Distance(e.Policy, a), spelling.Distance(e.Policy, b))
 	})
 	return names
-}
-
-// distance counts the single-character edits from one name to another.
-func distance(from, to string) int {
-	row := make([]int, len(to)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(from) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(to) {
-			change := before
-			if from[i] != to[j] {
-				change++
-			}
-			before = row[j+1]
-			row[j+1] = min(change, row[j]+1, before+1)
-		}
-	}
-	return row[len(to)]
 }
