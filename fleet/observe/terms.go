@@ -30,21 +30,8 @@ func Terms(h Hub, f policy.Fleet) (digest string, covered policy.Settings) {
 // Settings are the settings of a rollout as they apply now: those of the policy where edits apply at once, else those that
 // its clusters were planned with.
 func Settings(h Hub, f policy.Fleet) policy.Settings {
-	s := policy.Settings{
-		ReserveBudget: f.ReserveBudget, MaxUnknown: f.Unreachable.MaxUnknown, Grace: f.Unreachable.Grace,
-		CatchUpFor: f.CatchUpFor, OnMovedHalt: f.OnMovedHalt, RequestedBy: f.RequestedBy, LateJoiners: true,
-	}
-	for i := range f.Waves {
-		if w := &f.Waves[i]; !w.CatchUp {
-			s.Waves = append(s.Waves, policy.WaveSettings{
-				Name: w.Name, MaxConcurrency: w.MaxConcurrency, MaxFailures: w.MaxFailures, Soak: w.Soak, Approvals: w.Approvals,
-				Deadline: w.Deadline, DeadlineContinue: w.DeadlineContinue,
-			})
-		}
-	}
-	for _, l := range f.Limits {
-		s.Limits = append(s.Limits, policy.LimitSettings{Label: l.Label, Max: l.Max})
-	}
+	s := f.Settings()
+	s.LateJoiners = true
 	if h.Policy == nil {
 		return s
 	}
