@@ -255,6 +255,14 @@ func TestAFreezeOfTheHubsNamespaceStopsEveryPolicy(t *testing.T) {
 	if why := h.heldFor(name + "-a"); why == nil || why.Reason != "Frozen" || !strings.Contains(why.Message, "INC0042") {
 		t.Errorf("its ClusterUpgrade is told %+v", why)
 	}
+	for _, paused := range []bool{true, false} { // what it is told follows the reason, though it is held all the while
+		h.policy(func(s *fleetv1.RolloutPolicySpec) { s.Paused = paused })
+		h.settle(name)
+		want := map[bool]string{true: "Paused", false: "Frozen"}[paused]
+		if why := h.heldFor(name + "-a"); h.holding() != 1 || why == nil || why.Reason != want {
+			t.Errorf("paused %v: %d hold, it is told %+v", paused, h.holding(), why)
+		}
+	}
 	if err := h.live.Delete(t.Context(), freeze); err != nil {
 		t.Fatal(err)
 	}
