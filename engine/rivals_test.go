@@ -8,10 +8,23 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/windlass-dev/windlass/engine/protocol"
 )
 
-// rivalSteps bounds how long two engines are interleaved before one of them is left to finish.
-const rivalSteps = 400
+const (
+	// rivalSteps bounds how long two engines are interleaved before one of them is left to finish.
+	rivalSteps = 400
+	// rivalDeaths bounds how often an engine dies meanwhile. A death around a refresh costs its machine an attempt, sent
+	// or not; both engines die once more at the end, and the refresh of a-1 fails by itself.
+	rivalDeaths   = 4
+	rivalAttempts = rivalDeaths + 2 + 1 + 1
+)
+
+// rivalPlan has attempts enough that no machine is quarantined for the deaths of engines.
+var rivalPlan = protocol.Plan{
+	ExpectedVersion: version, MaxConcurrentMachines: simAtOnce, AllowSingleControlPlane: true, MaxAttempts: rivalAttempts,
+}.Format()
 
 // rivals are two engines that both take themselves for the leader: each sees changes late, in its own order, and may
 // be stopped at each of its calls while the other goes on.
@@ -21,6 +34,8 @@ type rivals struct {
 	t *rapid.T
 	// within: an engine may be stopped within a reconciliation, not between two only.
 	within bool
+	// deaths so far.
+	deaths int
 	turns  map[*simEngine]*turn
 }
 
@@ -44,7 +59,7 @@ func TestFault05_14_C128_C129_TwoEnginesWithStaleCachesRefreshNoMachineTwiceAtOn
 				r.interleave()
 				r.end()
 				r.run(simPatience)
-				r.wantUpgraded(simPlan)
+				r.wantUpgraded(rivalPlan)
 				r.wantPosts(once("a-1"))
 				conflicts += r.conflicts
 			})
@@ -58,6 +73,9 @@ func TestFault05_14_C128_C129_TwoEnginesWithStaleCachesRefreshNoMachineTwiceAtOn
 func newRivals(t *rapid.T, within bool) *rivals {
 	r := &rivals{simulation: upgrade(t), t: t, within: within, turns: map[*simEngine]*turn{}}
 	r.onlyControlPlane = within
+	for _, owner := range []string{"cp", "a"} {
+		r.annotate(simKindOf(owner), owner, map[string]any{protocol.PlanKey: rivalPlan})
+	}
 	r.start()
 	for _, e := range r.engines {
 		r.prepare(e)
@@ -91,7 +109,8 @@ func (r *rivals) interleave() {
 		case "time":
 			r.advance(r.clock.Now().Add(time.Hour))
 		case "die":
-			if rapid.IntRange(0, 9).Draw(r.t, "luck") == 0 {
+			if rapid.IntRange(0, 9).Draw(r.t, "luck") == 0 && r.deaths < rivalDeaths {
+				r.deaths++
 				r.kill(e)
 				r.engines[i] = r.newEngine()
 				r.prepare(r.engines[i])
