@@ -32,7 +32,11 @@ generate: $(CONTROLLER_GEN) ## Generate deep copies, CRDs, admission policies, t
 build: ## Build the three programs into bin/.
 	go build -o $(BIN)/ ./cmd/...
 
+# A commit that passed once passes again: properties are tried with the same inputs in each run of make test, and with new
+# ones by make search.
+RAPID_SEED ?= 20261130
 .PHONY: test
+test: export RAPID_SEED := $(RAPID_SEED)
 test: binaries ## Run the unit, architecture and integration tests, and print what ran.
 	@go run ./test/summary -timeout 25m -alone './test/integration/...' ./...
 
@@ -55,6 +59,13 @@ FUZZTIME := 60s
 fuzz: ## Look for calendars and fleets that break a claim, FUZZTIME (60s) each.
 	go test -run '^$$' -fuzz '^FuzzWindow$$' -fuzztime $(FUZZTIME) ./policy/window/
 	go test -run '^$$' -fuzz '^FuzzDecide$$' -fuzztime $(FUZZTIME) ./policy/
+
+# A failure prints the seed to repeat it with: make test RAPID_SEED=<seed>.
+SEARCHCHECKS := 3000
+PROPERTIES = $(shell go list -f '{{range .XTestImports}}{{if eq . "pgregory.net/rapid"}}{{$$.ImportPath}}{{end}}{{end}}' ./...)
+.PHONY: search
+search: ## Try each property with SEARCHCHECKS (3000) new inputs: half an hour.
+	RAPID_SEED=0 RAPID_CHECKS=$(SEARCHCHECKS) go test -count=1 -timeout 2h $(PROPERTIES)
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT) ## Run the linters of .golangci.yml.
