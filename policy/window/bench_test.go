@@ -74,3 +74,27 @@ func BenchmarkCompile(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkSetNextNever asks again for calendars that never open together, as each decision does.
+func BenchmarkSetNextNever(b *testing.B) {
+	now, a, other := at("2026-09-26T03:00Z"), nights(b), mornings(b)
+	for b.Loop() {
+		now = now.Add(time.Minute)
+		if _, found := window.NewSet(a, other).Next(now); found {
+			b.Fatal("found")
+		}
+	}
+}
+
+// BenchmarkSetNextNeverFirst asks once.
+func BenchmarkSetNextNeverFirst(b *testing.B) {
+	now := at("2026-09-26T03:00Z")
+	for b.Loop() {
+		b.StopTimer()
+		set := window.NewSet(nights(b), mornings(b))
+		b.StartTimer()
+		if _, found := set.Next(now); found {
+			b.Fatal("found")
+		}
+	}
+}

@@ -61,6 +61,9 @@ type Calendar struct {
 	mu     sync.RWMutex
 	blocks map[int64][]span
 	cached int
+	// apart are where it and others are never open together, for long; oldest is the one to be replaced next.
+	apart  []apart
+	oldest int
 }
 
 // Location is the time zone of the calendar.

@@ -11,21 +11,36 @@ const farthest = 45 * 366 * 24 * int64(time.Hour)
 // mostSteps bounds a search where openings are many: several years of the densest calendars that never meet.
 const mostSteps = 1 << 18
 
+// skipSteps is after how many steps a search looks whether it knows the way.
+const skipSteps = 16
+
 // stretcher tells the state around an instant.
 type stretcher interface{ stretch(at int64) stretch }
 
 // end follows a state from at to the first instant at which it differs, and gives never when there is none.
 func end(s stretcher, at int64) int64 {
-	bound := later(at, farthest)
+	bound, found := later(at, farthest), int64(never)
 	first := s.stretch(at)
-	for steps := 0; first.until < bound && steps < mostSteps; steps++ {
+	memory, remembers := s.(skips)
+	remembers = remembers && !first.open
+	steps := 0
+	for ; first.until < bound && steps < mostSteps; steps++ {
+		if remembers && steps%skipSteps == 0 {
+			if first.until = memory.skip(first.until); first.until >= bound {
+				break
+			}
+		}
 		following := s.stretch(first.until)
 		if following.open != first.open {
-			return first.until
+			found = first.until
+			break
 		}
 		first.until = following.until
 	}
-	return never
+	if remembers && steps >= longSearch {
+		memory.remember(span{at, first.until})
+	}
+	return found
 }
 
 // start follows a state from at back to its first instant, and gives always when there is none.
