@@ -5,12 +5,18 @@ package api_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 
+	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/windlass-dev/windlass/cmd/windlass/admit"
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
 	"github.com/windlass-dev/windlass/test/env"
 )
@@ -87,7 +93,45 @@ func merged(values, change map[string]any) map[string]any {
 	return values
 }
 
-// try asks the API server whether it would create an object, and leaves nothing behind.
+// try asks the API server whether it would create an object, and leaves nothing behind. What windlass says of the object
+// without a server has to be the same.
 func try(ctx context.Context, c client.Client, o client.Object) error {
-	return c.Create(ctx, o, client.DryRunAll)
+	GinkgoHelper()
+	offline, ours := refusals(o)
+	err := c.Create(ctx, o, client.DryRunAll)
+	if !ours {
+		return err
+	}
+	switch status := apierrors.APIStatus(nil); {
+	case errors.As(err, &status) && apierrors.IsInvalid(err) && !strings.Contains(err.Error(), "ValidatingAdmissionPolicy"):
+		var online []string
+		for _, cause := range status.Status().Details.Causes {
+			if !strings.Contains(cause.Message, "some validation rules were not checked") {
+				online = append(online, cause.Field+": "+cause.Message)
+			}
+		}
+		Expect(offline).To(ConsistOf(online), "windlass must say what the API server says")
+	case !apierrors.IsBadRequest(err): // there the object could not even be read
+		Expect(offline).To(BeEmpty(), "windlass must not refuse what the schema accepts: %v", err)
+	}
+	return err
+}
+
+// refusals are what windlass says of an object that is going to be created, where it is of the hub's kinds.
+func refusals(o client.Object) (all []string, ours bool) {
+	GinkgoHelper()
+	u, is := o.(*unstructured.Unstructured)
+	if !is || u.GroupVersionKind().GroupVersion() != fleetv1.GroupVersion {
+		return nil, false
+	}
+	data, err := u.MarshalJSON()
+	Expect(err).NotTo(HaveOccurred())
+	values := map[string]any{}
+	Expect(json.Unmarshal(data, &values)).To(Succeed())
+	errs, err := admit.Create(values)
+	Expect(err).NotTo(HaveOccurred())
+	for _, e := range errs {
+		all = append(all, e.Field+": "+e.ErrorBody())
+	}
+	return all, true
 }
