@@ -8,6 +8,7 @@ package admit
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
@@ -75,17 +76,13 @@ func (k *kind) wrong(object map[string]any) field.ErrorList {
 	return append(errs, listtype.ValidateListSetsAndMaps(nil, k.schema, object)...)
 }
 
-// blocked tells whether the API server would leave its rules aside.
+// blocking are the refusals after which the API server leaves its rules aside.
+var blocking = []field.ErrorType{
+	field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid,
+}
+
 func blocked(errs field.ErrorList) bool {
-	for _, e := range errs {
-		switch e.Type {
-		case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany,
-			field.ErrorTypeTypeInvalid:
-			return true
-		default:
-		}
-	}
-	return false
+	return slices.ContainsFunc(errs, func(e *field.Error) bool { return slices.Contains(blocking, e.Type) })
 }
 
 // Text is a refusal as one line. A rule on the whole object has no field, and names it itself.

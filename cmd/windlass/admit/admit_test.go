@@ -5,6 +5,7 @@ package admit_test
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,9 +32,7 @@ func object(t *testing.T, kind, name, least, change string) map[string]any {
 	}
 	o := parse(fmt.Sprintf("{apiVersion: fleet.windlass.dev/v1alpha1, kind: %s, metadata: {name: %q}}", kind, name))
 	spec := parse(least)
-	for key, value := range parse(change) {
-		spec[key] = value
-	}
+	maps.Copy(spec, parse(change))
 	o["spec"] = spec
 	return o
 }
