@@ -4,6 +4,7 @@
 package member_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net"
@@ -198,9 +199,13 @@ func (e *engaged) Engage(ctx context.Context, name multicluster.ClusterName, _ c
 	return e.err
 }
 
-// started is a provider that runs until the test ends.
+// started is a provider that runs until the test ends. What it is not told to give up soon, it waits for as long as a slow
+// machine may need.
 func started(t *testing.T, opts member.Options) (*member.Provider, *engaged) {
 	t.Helper()
+	const patient = 10 * time.Minute
+	opts.ProbeTimeout = cmp.Or(opts.ProbeTimeout, patient)
+	opts.ConnectTimeout = cmp.Or(opts.ConnectTimeout, patient)
 	opts.Scheme = runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(opts.Scheme); err != nil {
 		t.Fatal(err)

@@ -87,16 +87,17 @@ func TestTransportFaultsAsTheClientSeesThem(t *testing.T) {
 	node := c.Node("eu-1-cp-0")
 	for name, test := range map[string]struct {
 		fault k8sd.Fault
+		limit time.Duration
 		want  string
 	}{
-		"a reset shows as the end of the stream":  {k8sd.Reset(), "EOF"},
-		"a mute node shows as the caller's limit": {k8sd.Mute(), context.DeadlineExceeded.Error()},
+		"a reset shows as the end of the stream":  {k8sd.Reset(), time.Minute, "EOF"},
+		"a mute node shows as the caller's limit": {k8sd.Mute(), 2 * time.Second, context.DeadlineExceeded.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := shared.Sim().Fail(node, test.fault, 1); err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), test.limit)
 			defer cancel()
 			_, err := call(ctx, shared.current, c, "eu-1-cp-0", "/1.0/snap/refresh-status", `{"changeId":"1"}`)
 			if err == nil || !strings.Contains(err.Error(), test.want) {

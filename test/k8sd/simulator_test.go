@@ -468,16 +468,17 @@ func TestConnectionFaults(t *testing.T) {
 	for name, test := range map[string]struct {
 		given   func(*world)
 		refused bool // no refresh began
+		limit   time.Duration
 	}{
-		"reset before the refresh begins":       {func(w *world) { w.fail(k8sd.Reset()) }, true},
-		"reset by script":                       {func(w *world) { w.script(k8sd.Refused(k8sd.Reset())) }, true},
-		"mute":                                  {func(w *world) { w.fail(k8sd.Mute()) }, true},
-		"the refresh begins, the reply is lost": {func(w *world) { w.script(k8sd.Doing().LosingReply()) }, false},
+		"reset before the refresh begins":       {func(w *world) { w.fail(k8sd.Reset()) }, true, time.Minute},
+		"reset by script":                       {func(w *world) { w.script(k8sd.Refused(k8sd.Reset())) }, true, time.Minute},
+		"mute":                                  {func(w *world) { w.fail(k8sd.Mute()) }, true, 2 * time.Second},
+		"the refresh begins, the reply is lost": {func(w *world) { w.script(k8sd.Doing().LosingReply()) }, false, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			test.given(w)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), test.limit)
 			defer cancel()
 			if code, reply, err := w.call(ctx, refreshPath, token, toClassic); err == nil {
 				t.Errorf("answered %d: %s", code, reply)
