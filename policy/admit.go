@@ -90,8 +90,9 @@ func mayStart() chain {
 		{memberWritable, itself}, // and may be written to
 		{unhindered, itself},     // it is not claimed by another, paused, unhealthy …
 		{unrivalled, itself},     // no other policy goes first
+		{wouldFinish, itself},    // it would be done before a Freeze that is known (law 10)
 		{windowOpen, shared},     // its calendars are open, and a machine fits in what is left (laws 9 and 10)
-		{finishes, itself},       // it would be done before a Freeze that is known (law 10)
+		{inTime, itself},         // and until when that is so
 		{memberFree, shared},     // maxConcurrentClusters of the member, over all policies
 		{groupFree, shared},      // limits per management cluster and label, over all rollouts
 	}

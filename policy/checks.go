@@ -96,8 +96,12 @@ func unhindered(_ *board, c Cluster) *Waiting {
 }
 
 func windowOpen(b *board, c Cluster) *Waiting {
-	hold, _ := b.shut(b.hoursOf(c), c.nextMachine())
-	return hold
+	h := b.hoursOf(c)
+	hold, _ := b.shut(h, c.nextMachine())
+	if hold == nil || hold.Until.IsZero() || len(h.freezes) == 0 {
+		return hold
+	}
+	return h.past(*hold, c)
 }
 
 func memberFree(b *board, c Cluster) *Waiting {

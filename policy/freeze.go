@@ -5,6 +5,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"time"
 
@@ -21,7 +22,6 @@ func (f Freeze) inForce(at time.Time) bool {
 
 // addFreezes puts into hours what the freezes of a cluster take away, now and later. Stops add up (law 22).
 func (b *board) addFreezes(h *hours, c Cluster) {
-	var machines []Freeze
 	var spans []window.Span
 	for _, f := range b.Freezes {
 		// The hub stores instants in seconds; a stop is rounded so that it is not shorter.
@@ -40,12 +40,10 @@ func (b *board) addFreezes(h *hours, c Cluster) {
 		if f.NewClustersOnly {
 			continue
 		}
-		machines = append(machines, f)
-		if f.From.After(b.now) && (h.nextFreeze.From.IsZero() || f.From.Before(h.nextFreeze.From)) {
-			h.nextFreeze = f
-		}
+		h.stops = append(h.stops, f)
 	}
-	h.noStart, h.noMachine = frozen(h.freezes, b.now), frozen(machines, b.now)
+	slices.SortStableFunc(h.stops, func(x, y Freeze) int { return x.From.Compare(y.From) })
+	h.noStart, h.noMachine = frozen(h.freezes, b.now), frozen(h.stops, b.now)
 	if len(spans) > 0 {
 		h.set = h.set.Except(spans...)
 	}
@@ -94,32 +92,88 @@ func (f Freeze) name() string {
 	return text
 }
 
-// finishes is whether all machines of a cluster would be done, each within an opening, before the next Freeze that
-// stops them: a cluster that would not is not begun, since it would stand half-way as long as that lasts (law 10).
-func finishes(b *board, c Cluster) *Waiting {
+// wouldFinish is whether all machines of a cluster would be done, each within an opening, before the next Freeze that
+// stops them: a cluster that would not is not begun, since it would stand half-way as long as that lasts (law 10). It is
+// said as soon as it is so, also while no machine may begin for another reason.
+func wouldFinish(b *board, c Cluster) *Waiting {
 	h := b.hoursOf(c)
-	freeze := h.nextFreeze
-	if freeze.From.IsZero() || c.machines() == 0 {
+	freeze := h.stopAfter(b.now)
+	if freeze == nil || h.problem != nil || c.machines() == 0 || h.done(c, b.now, freeze.From) {
 		return nil
 	}
-	if !h.done(c, b.now, freeze.From) {
-		return h.wouldNot(c, freeze)
+	if why, _ := b.shut(h, c.nextMachine()); why != nil && why.Act && !h.wereRoom(c, freeze.From) {
+		return nil // no Freeze is why
 	}
-	b.edge(b.tooLate(h, c, freeze.From))
+	hold := wait(ReasonWouldNotFinishBeforeFreeze, "in its openings its %d machines would not be done before %s begins at %s",
+		c.machines(), freeze.name(), stamp(freeze.From))
+	hold.Until = h.beginsAfter(c, freeze)
+	hold.Act = hold.Until.IsZero()
+	return hold
+}
+
+// wereRoom: without freezes a machine of a cluster could begin after an instant.
+func (h *hours) wereRoom(c Cluster, after time.Time) bool {
+	_, _, fits := h.calendar.Fits(after, roomFor(upToSecond(c.nextMachine())))
+	return fits
+}
+
+// inTime notes until when a cluster that may begin now would be done before the next Freeze.
+func inTime(b *board, c Cluster) *Waiting {
+	h := b.hoursOf(c)
+	if freeze := h.stopAfter(b.now); freeze != nil && c.machines() > 0 {
+		b.edge(b.tooLate(h, c, freeze.From))
+	}
 	return nil
 }
 
-func (h *hours) wouldNot(c Cluster, freeze Freeze) *Waiting {
-	hold := wait(ReasonWouldNotFinishBeforeFreeze, "in its openings its %d machines would not be done before %s begins at %s",
-		c.machines(), freeze.name(), freeze.From.UTC().Format(time.RFC3339))
-	if freeze.Until.IsZero() {
-		hold.Act = true
-		return hold
+// stopAfter is the first Freeze that stops machines and begins after an instant; nil: none is known.
+func (h *hours) stopAfter(at time.Time) *Freeze {
+	for i := range h.stops {
+		if h.stops[i].From.After(at) {
+			return &h.stops[i]
+		}
 	}
-	if at, _, fits := h.set.Fits(freeze.Until, upToSecond(c.nextMachine())); fits {
-		hold.Until = at
+	return nil
+}
+
+// beginsAfter is the first instant after a Freeze at which a cluster may begin and would be done before the next one;
+// zero: none is known.
+func (h *hours) beginsAfter(c Cluster, freeze *Freeze) time.Time {
+	for freeze != nil && !freeze.Until.IsZero() {
+		at, fits := h.fits(freeze.Until, upToSecond(c.nextMachine()))
+		if !fits {
+			break
+		}
+		if freeze = endsLast(h.freezes, at); freeze != nil {
+			continue // one that only keeps clusters from beginning
+		}
+		if freeze = h.stopAfter(at); freeze == nil || h.done(c, at, freeze.From) {
+			return at
+		}
 	}
-	return hold
+	return time.Time{}
+}
+
+// forGood names the first Freeze that has no end, if there is one.
+func (h *hours) forGood() string {
+	for i := range h.stops {
+		if f := &h.stops[i]; f.Until.IsZero() {
+			return fmt.Sprintf(", since %s stays from %s until it is removed", f.name(), stamp(f.From))
+		}
+	}
+	return ""
+}
+
+// past is a wait for an opening in which, as is known, a Freeze keeps clusters from beginning.
+func (h *hours) past(hold Waiting, c Cluster) *Waiting {
+	freeze := endsLast(h.freezes, hold.Until)
+	if freeze == nil {
+		return &hold
+	}
+	hold.Message += fmt.Sprintf("; by then %s keeps it from beginning", freeze.name())
+	hold.Until = h.beginsAfter(c, freeze)
+	hold.Act = hold.Until.IsZero()
+	return &hold
 }
 
 // done is whether all machines of a cluster that begins at an instant are done by another.

@@ -37,14 +37,14 @@ func (a *almanac) edge(at time.Time) {
 type hours struct {
 	calendars []Calendar
 	freezes   []Freeze
-	// set is what both leave.
-	set window.Set
+	// calendar is when the calendars are open, and set is what the freezes leave of that.
+	calendar, set window.Set
 	// problem of a calendar that cannot be asked, which is closed (law 9).
 	problem *Waiting
 	// noStart and noMachine are the freezes of now, for clusters that have not begun and for those that have.
 	noStart, noMachine *Waiting
-	// nextFreeze is when the next Freeze that stops machines begins; zero: none is known.
-	nextFreeze Freeze
+	// stops are the freezes of now and later that stop machines, by begin.
+	stops []Freeze
 	// open now, until closes (zero: for ever); else until next begins, if ever.
 	open    bool
 	closes  time.Time
@@ -52,7 +52,12 @@ type hours struct {
 	reopens bool
 	// asked are the answers so far, by how long a machine takes.
 	asked map[time.Duration]answer
+	// longest is the longest opening within a year of the next edge, once it was looked for; zero: it was not.
+	longest time.Duration
 }
+
+// leeway is how much longer an opening must be than a machine takes: nobody is there at its very first instant.
+const leeway = time.Minute
 
 // answer says whether a machine may begin now.
 type answer struct {
@@ -96,7 +101,8 @@ func (b *board) makeHours(c Cluster) *hours {
 		h.calendars = append(h.calendars, calendar)
 		open = append(open, calendar.Hours)
 	}
-	h.set = window.NewSet(open...)
+	h.calendar = window.NewSet(open...)
+	h.set = h.calendar
 	b.addFreezes(h, c)
 	if h.open = h.set.Open(b.now); h.open {
 		h.closes, _ = h.set.ClosesAt(b.now)
@@ -155,13 +161,13 @@ func (b *board) ask(h *hours, each time.Duration) answer {
 	}
 	b.edge(h.closes)
 	last := h.closes.Add(-each)
-	if !b.now.After(last) {
+	if !b.now.After(last) && h.roomy(b.now, each) {
 		b.edge(last.Add(1))
 		return answer{last: last}
 	}
-	at, _, fits := h.set.Fits(h.closes, each)
+	at, fits := h.soon(h.closes, each)
 	if !fits {
-		return answer{why: h.tooShort(each)}
+		return answer{why: h.tooShort(h.closes, each)}
 	}
 	hold := wait(ReasonDoesNotFit, "the opening ends at %s, too soon for a machine that takes %s; one that is long enough "+
 		"begins at %s", h.say(h.closes), each, h.when(at))
@@ -169,26 +175,73 @@ func (b *board) ask(h *hours, each time.Duration) answer {
 	return answer{why: hold}
 }
 
-// closed is the wait for the next opening.
+// roomy: the opening of an instant is long enough for a machine that takes so long.
+func (h *hours) roomy(at time.Time, each time.Duration) bool {
+	if each <= 0 || !at.Add(roomFor(each)).After(h.closes) {
+		return true
+	}
+	_, opening, _ := h.set.Fits(at, 0)
+	return opening.Start.IsZero() || opening.End.Sub(opening.Start) >= roomFor(each)
+}
+
+// fits is the first instant from an edge on at which a machine that takes so long may begin.
+func (h *hours) fits(edge time.Time, each time.Duration) (time.Time, bool) {
+	at, _, ok := h.set.Fits(edge, roomFor(each))
+	return at, ok
+}
+
+// soon is fits for the next edge.
+func (h *hours) soon(edge time.Time, each time.Duration) (time.Time, bool) {
+	if h.longest > 0 && roomFor(each) > h.longest {
+		return time.Time{}, false
+	}
+	return h.fits(edge, each)
+}
+
+// roomFor is how long an opening has to be.
+func roomFor(each time.Duration) time.Duration {
+	if each <= 0 {
+		return 0
+	}
+	return each + leeway
+}
+
+// closed is the wait for the next opening that is long enough for a machine.
 func (b *board) closed(h *hours, each time.Duration) *Waiting {
 	if !h.reopens {
-		hold := wait(ReasonWindowClosed, "closed, and no opening is left, %s", h.names())
+		hold := wait(ReasonWindowClosed, "closed, and no opening is left%s, %s", h.forGood(), h.names())
 		hold.Act = true
 		return hold
 	}
 	b.edge(h.next.Start)
-	if _, _, fits := h.set.Fits(h.next.Start, each); !fits {
-		return h.tooShort(each)
+	at, fits := h.soon(h.next.Start, each)
+	if !fits {
+		return h.tooShort(h.next.Start, each)
 	}
 	hold := wait(ReasonWindowClosed, "closed until %s", h.when(h.next.Start))
-	hold.Until = h.next.Start
+	if at.After(h.next.Start) {
+		hold.Message += fmt.Sprintf("; one that is long enough for a machine that takes %s begins at %s", each, h.say(at))
+	}
+	hold.Until = at
 	return hold
 }
 
 // tooShort is said a year ahead of the next edge, not of now, so that it stays the same until that edge.
-func (h *hours) tooShort(each time.Duration) *Waiting {
-	return wait(ReasonWindowTooShort, "no opening within a year is long enough for a machine that takes %s, %s", each,
-		h.names())
+func (h *hours) tooShort(edge time.Time, each time.Duration) *Waiting {
+	if h.longest == 0 {
+		// The opening that begins at the edge counts, too.
+		h.longest = h.set.Longest(edge.Add(-1))
+	}
+	hold := wait(ReasonWindowTooShort, "no opening within a year is long enough for a machine that takes %s and %s to begin in",
+		each, leeway)
+	if h.longest > 0 {
+		hold.Message += fmt.Sprintf(": the longest lasts %s", h.longest)
+	}
+	hold.Message += h.forGood()
+	if names := h.names(); names != "" {
+		hold.Message += ", " + names
+	}
+	return hold
 }
 
 // when is an instant of the calendars, with their names.

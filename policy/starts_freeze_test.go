@@ -196,3 +196,79 @@ func TestLaw10AClusterThatWouldNotBeDoneBeforeAFreezeIsNotBegun(t *testing.T) {
 		t.Run(name, tc.check)
 	}
 }
+
+// TestLaw17AWaitBeforeAFreezeEndsWhenTheClusterCanReallyBegin: not at an opening that is known to be of no use.
+func TestLaw17AWaitBeforeAFreezeEndsWhenTheClusterCanReallyBegin(t *testing.T) {
+	nights := calendars(opens("nights", "0 2 * * *", 4*time.Hour))
+	xmas := policy.Freeze{Name: "xmas", All: true, From: utc("2026-12-03T03:00:00Z"), Until: utc("2026-12-10T00:00:00Z")}
+	again := policy.Freeze{Name: "again", All: true, From: utc("2026-12-10T04:00:00Z"), Until: utc("2026-12-12T00:00:00Z")}
+	newOnes := policy.Freeze{
+		Name: "new", All: true, From: utc("2026-12-10T01:00:00Z"), Until: utc("2026-12-13T03:00:00Z"), NewClustersOnly: true,
+	}
+	night := policy.Freeze{Name: "night", All: true, From: utc("2026-12-02T00:00:00Z"), Until: utc("2026-12-02T12:00:00Z"), NewClustersOnly: true}
+	endless := policy.Freeze{Name: "endless", All: true, From: utc("2026-12-03T00:00:00Z")}
+	waits := func(machines int, given ...policy.Freeze) policy.Fleet {
+		return built([]func(*policy.Fleet){sets(done), nights, work(machines, time.Hour), freezes(given...)}, 1, 1)
+	}
+	would := func(until, recheck string) outcome {
+		hold := "WouldNotFinishBeforeFreeze " + until
+		return outcome{Waiting: hold, Holds: "c1:" + hold, Recheck: recheck}
+	}
+	for name, tc := range map[string]timed{
+		"near closing": {
+			waits(5, xmas), "2026-12-02T05:30:00Z", would("until 2026-12-10T02:00:00Z", "2026-12-02T06:00:00Z"),
+		},
+		"while it is closed": {
+			waits(5, xmas), "2026-12-02T12:00:00Z", would("until 2026-12-10T02:00:00Z", "2026-12-03T02:00:00Z"),
+		},
+		"in the last opening before it": {
+			waits(5, xmas), "2026-12-03T02:30:00Z", would("until 2026-12-10T02:00:00Z", "2026-12-03T03:00:00Z"),
+		},
+		"a second freeze before which it would not be done either": {
+			waits(5, xmas, again), "2026-12-02T12:00:00Z", would("until 2026-12-12T02:00:00Z", "2026-12-03T02:00:00Z"),
+		},
+		"in any order": {
+			waits(5, again, xmas), "2026-12-02T12:00:00Z", would("until 2026-12-12T02:00:00Z", "2026-12-03T02:00:00Z"),
+		},
+		"before which a small one is done": {
+			waits(2, xmas, again), "2026-12-02T12:00:00Z", would("until 2026-12-10T02:00:00Z", "2026-12-03T02:00:00Z"),
+		},
+		"a freeze of new clusters on that day": {
+			waits(5, xmas, newOnes), "2026-12-02T12:00:00Z", would("until 2026-12-13T03:00:00Z", "2026-12-03T02:00:00Z"),
+		},
+		"one that stays until it is removed": {
+			waits(9, endless), "2026-12-01T12:00:00Z", would("act", "2026-12-02T02:00:00Z"),
+		},
+		"and after its last opening": {
+			waits(9, endless), "2026-12-02T12:00:00Z", would("act", "2026-12-03T00:00:00Z"),
+		},
+		"one that will be done waits for its opening": {
+			waits(3, xmas), "2026-12-01T12:00:00Z",
+			outcome{Waiting: "WindowClosed until 2026-12-02T02:00:00Z", Recheck: "2026-12-02T02:00:00Z"},
+		},
+		"but for a freeze of new clusters on that night": {
+			waits(3, night), "2026-12-01T12:00:00Z",
+			outcome{Waiting: "WindowClosed until 2026-12-03T02:00:00Z", Recheck: "2026-12-02T00:00:00Z"},
+		},
+	} {
+		t.Run(name, tc.check)
+	}
+}
+
+// TestLaw17AFreezeWithoutEndIsNamedWhereNoOpeningIsLeft: of what is half-way, too.
+func TestLaw17AFreezeWithoutEndIsNamedWhereNoOpeningIsLeft(t *testing.T) {
+	f := built([]func(*policy.Fleet){
+		sets(done, "Hold Holding"), calendars(opens("nights", "0 2 * * *", 4*time.Hour)), work(2, time.Hour),
+		freezes(policy.Freeze{Name: "endless", By: "joe", All: true, From: utc("2026-12-03T00:00:00Z")}),
+	}, 1, 1)
+	const since = ", since Freeze endless of joe stays from 2026-12-03T00:00:00Z until it is removed, calendar nights"
+	for now, want := range map[string]string{
+		"2026-12-02T12:00:00Z": "closed, and no opening is left" + since,
+		"2026-12-02T05:30:00Z": "no opening within a year is long enough for a machine that takes 1h0m0s and 1m0s to begin in" + since,
+	} {
+		d := policy.Decide(f, utc(now))
+		if len(d.Holds) != 1 || d.Holds[0].Waiting.Message != want || !d.Holds[0].Waiting.Act {
+			t.Errorf("at %s: %+v, want %q", now, d.Holds, want)
+		}
+	}
+}

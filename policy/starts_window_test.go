@@ -319,3 +319,64 @@ func TestC018_TwoClustersThatWereLeftGoOnInTheNextWeeksWindow(t *testing.T) {
 		}
 	}
 }
+
+// TestLaw10AnOpeningAsLongAsAMachineIsTooShort: nobody is there at its very first instant, so a wait for the next one
+// would never end. That is said, with the numbers, from planning on.
+func TestLaw10AnOpeningAsLongAsAMachineIsTooShort(t *testing.T) {
+	hours := func(minutes int) func(*policy.Fleet) {
+		return calendars(opens("nights", "0 2 * * *", time.Duration(minutes)*time.Minute))
+	}
+	waits := func(minutes int) policy.Fleet {
+		return built([]func(*policy.Fleet){sets(done), hours(minutes), work(3, time.Hour)}, 1, 1)
+	}
+	holds := func(minutes int) policy.Fleet {
+		return built([]func(*policy.Fleet){sets(done, "Hold Holding"), hours(minutes), work(3, time.Hour)}, 1, 1)
+	}
+	tooShort := func(recheck string) outcome { return outcome{Waiting: "WindowTooShort act", Recheck: recheck} }
+	for name, tc := range map[string]timed{
+		"it is said before":           {waits(60), "2026-12-01T00:00:00Z", tooShort("2026-12-01T02:00:00Z")},
+		"at the instant of opening":   {waits(60), "2026-12-01T02:00:00Z", tooShort("2026-12-01T03:00:00Z")},
+		"a moment later":              {waits(60), "2026-12-01T02:00:01Z", tooShort("2026-12-01T03:00:00Z")},
+		"also of some seconds more":   {waits(60), "2026-12-01T02:00:01Z", tooShort("2026-12-01T03:00:00Z")},
+		"an hour after it has closed": {waits(60), "2026-12-01T04:00:00Z", tooShort("2026-12-02T02:00:00Z")},
+		"a minute more is long enough": {
+			waits(61), "2026-12-01T02:00:59Z",
+			outcome{Intents: "c1=Run until 2026-12-01T02:01:00Z", Recheck: "2026-12-01T02:01:00.000000001Z"},
+		},
+		"to the last instant of that minute": {
+			waits(61), "2026-12-01T02:01:00Z",
+			outcome{Intents: "c1=Run until 2026-12-01T02:01:00Z", Recheck: "2026-12-01T02:01:00.000000001Z"},
+		},
+		"then it waits for the next one": {
+			waits(61), "2026-12-01T02:01:01Z",
+			outcome{Waiting: "DoesNotFit until 2026-12-02T02:00:00Z", Recheck: "2026-12-01T03:01:00Z"},
+		},
+		"of what has begun it is said, too": {
+			holds(60), "2026-12-01T02:00:01Z",
+			outcome{Waiting: "WindowTooShort act", Holds: "c1:WindowTooShort act", Recheck: "2026-12-01T03:00:00Z"},
+		},
+	} {
+		t.Run(name, tc.check)
+	}
+	words := "no opening within a year is long enough for a machine that takes 1h0m0s and 1m0s to begin in: the longest lasts 1h0m0s, " +
+		"calendar nights"
+	if got := policy.Decide(waits(60), noon).Waiting.Message; got != words {
+		t.Errorf("message %q, want %q", got, words)
+	}
+}
+
+// TestLaw17TheEndOfAWaitForAnOpeningIsThatOfOneThatIsLongEnough: the shorter ones between change nothing.
+func TestLaw17TheEndOfAWaitForAnOpeningIsThatOfOneThatIsLongEnough(t *testing.T) {
+	hours := calendarOf("hours", window.Spec{Windows: []window.Recurrence{
+		{Schedule: "0 2 * * *", Duration: time.Hour}, {Schedule: "0 2 * * 6", Duration: 4 * time.Hour},
+	}})
+	f := built([]func(*policy.Fleet){sets(done), calendars(hours), work(1, 2*time.Hour)}, 1, 1)
+	timed{f, "2026-12-01T12:00:00Z", outcome{
+		Waiting: "WindowClosed until 2026-12-05T02:00:00Z", Recheck: "2026-12-02T02:00:00Z",
+	}}.check(t)
+	words := "closed until 2026-12-02T02:00:00Z (Wed 02:00 UTC), calendar hours; one that is long enough for a machine that takes " +
+		"2h0m0s begins at 2026-12-05T02:00:00Z (Sat 02:00 UTC)"
+	if got := policy.Decide(f, noon).Waiting.Message; got != words {
+		t.Errorf("message %q, want %q", got, words)
+	}
+}

@@ -79,6 +79,9 @@ func (r *rollout) store(d policy.Decision) bool {
 		r.waves[i].note(state, r.now)
 	}
 	r.fleet.Proven = d.Proven
+	if d.Missed != nil {
+		r.missed = d.Missed // which is given only while the wait is the same
+	}
 	if r.show(d.Waiting) {
 		changed = true
 	}

@@ -36,7 +36,9 @@ type rollout struct {
 	round  time.Time
 	broken string
 
-	last   policy.Decision
+	last policy.Decision
+	// missed is an opening that was missed, of which nobody has been told.
+	missed *policy.Missed
 	began  []Machines
 	log    []Entry
 	shown  shown

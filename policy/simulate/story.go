@@ -128,10 +128,11 @@ func (r *rollout) narrate() {
 	}
 	told(&r.shown.phase, phase, func(phase string) { r.say(OfRollout, "", "%s: %s", phase, d.Message) })
 	told(&r.shown.waves, r.counts(), func(counts string) { r.say(OfRollout, "", "%s", counts) })
-	if d.Missed != nil && d.Missed.Span != r.shown.missed {
-		r.shown.missed = d.Missed.Span
-		r.say(Waits, "", "missed: %s", d.Missed.Message)
+	if m := r.missed; m != nil && m.Span != r.shown.missed {
+		r.shown.missed = m.Span
+		r.say(Waits, "", "missed: %s", m.Message)
 	}
+	r.missed = nil
 	waits := ""
 	if d.Waiting != nil && d.Waiting.Message != d.Message {
 		waits = words(*d.Waiting)

@@ -52,6 +52,21 @@ func (s Set) fits(from, d int64) (at int64, in span, ok bool) {
 	return 0, span{}, false
 }
 
+// Longest is how long the longest opening is of those that start after t, within the Horizon: zero if there is none, and
+// without bound (the longest Duration) if one never closes.
+func (s Set) Longest(t time.Time) time.Duration {
+	from := instant(t)
+	bound, longest := later(from, int64(Horizon)), int64(0)
+	for at, steps := from, 0; steps < mostSteps; steps++ {
+		opening, found := nextSpan(s, at)
+		if !found || opening.start > bound {
+			break
+		}
+		longest, at = max(longest, opening.room()), opening.start
+	}
+	return time.Duration(longest)
+}
+
 // Pack says when n pieces of work that take d each, done one after another, begin and end when none of them may cross
 // a closing, and how many openings that takes. It is false when no opening within the Horizon after a piece is long
 // enough for the next, or the end lies beyond the years that Next looks ahead. No pieces, or pieces that take no time,

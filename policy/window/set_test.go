@@ -4,6 +4,7 @@
 package window_test
 
 import (
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -275,4 +276,29 @@ func TestACalendarMayBeAskedFromManySides(t *testing.T) {
 		})
 	}
 	wait.Wait()
+}
+
+// TestTheLongestOpening is that of the openings of a year that start later.
+func TestTheLongestOpening(t *testing.T) {
+	now := at("2026-09-24T12:00Z")
+	both := compile(t, in("UTC", cron("0 2 * * *", hour), cron("0 2 * * 6", 4*hour)))
+	once := compile(t, in("UTC", cron("0 2 29 2 *", 4*hour)))
+	for name, tc := range map[string]struct {
+		set  window.Set
+		from time.Time
+		want time.Duration
+	}{
+		"of two kinds":               {window.NewSet(both), now, 4 * hour},
+		"what freezes leave of them": {window.NewSet(both).Except(window.Span{Start: at("2026-09-26T00:00Z")}), now, hour},
+		"not one that has begun":     {window.NewSet(once), at("2028-02-29T03:00Z"), 0},
+		"one that begins right then": {window.NewSet(once), at("2028-02-29T02:00Z").Add(-1), 4 * hour},
+		"none within a year":         {window.NewSet(once), now, 0},
+		"none at all":                {window.NewSet(nights(t), nil), now, 0},
+		"one that never closes":      {window.Set{}.Except(window.Span{End: now.Add(hour)}), now, math.MaxInt64},
+		"always open":                {window.Set{}, now, 0},
+	} {
+		if got := tc.set.Longest(tc.from); got != tc.want {
+			t.Errorf("%s: %s, want %s", name, got, tc.want)
+		}
+	}
 }
