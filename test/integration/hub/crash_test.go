@@ -26,20 +26,29 @@ var _ = Describe("a hub that is killed in mid-rollout, and its hosted engine wit
 		p := policyFor(name)
 		p.Spec.Waves = []fleetv1.Wave{rest(2)}
 		p.Spec.CatchUp = &fleetv1.CatchUp{LateJoiners: fleetv1.LateJoinersIgnore} // the newcomer is left to the next rollout
+		// Both clusters of the wave are in the middle of a refresh whenever the hub is killed.
+		first := gate(ctx, Default, paths[0], "eu-1-cp-0", "eu-1-cp-1", "eu-1-cp-2")
+		worker := gate(ctx, Default, paths[0], "eu-1-a-0")
+		beside := gate(ctx, Default, paths[1], "eu-2-cp-0", "eu-2-cp-1", "eu-2-cp-2")
 		apply(ctx, Default, p)
-		kill := func(when func(*clusterv1.Machine) bool) {
+		await := func(path string, when func(*clusterv1.Machine) bool) {
 			GinkgoHelper()
-			limited, cancel := context.WithTimeout(ctx, 2*time.Minute)
+			limited, cancel := context.WithTimeout(ctx, 5*time.Minute)
 			defer cancel()
-			_, err := world.AwaitMachine(limited, paths[0], when)
+			_, err := world.AwaitMachine(limited, path, when)
 			Expect(err).NotTo(HaveOccurred())
-			world.KillHub()
 		}
-		kill(inFlight)
+		await(paths[0], inFlight)
+		await(paths[1], inFlight)
+		world.KillHub()
+		first()
 		Expect(world.StartHub()).To(Succeed())
-		kill(func(m *clusterv1.Machine) bool { return inFlight(m) && !controlPlane(m) })
+		await(paths[0], func(m *clusterv1.Machine) bool { return inFlight(m) && !controlPlane(m) })
+		world.KillHub()
 		newcomer := replace(ctx, name, replaced)
+		worker()
 		Expect(world.StartHub()).To(Succeed())
+		beside()
 		phase(ctx, Default, name, fleetv1.RolloutSucceeded)
 
 		Expect(witness.Broken()).To(BeEmpty())

@@ -77,12 +77,19 @@ var _ = Describe("a canary one of whose machines always fails", func() {
 	})
 })
 
-// retry is a machine that fails once and succeeds when it is tried again.
+// retry is a machine that fails once and succeeds when it is tried again. The second attempt goes on until it has been
+// counted: of attempts, nothing is left on a machine that succeeded.
 func retry(ctx context.Context, g Gomega) {
 	const name, path, once = "retry", "south/retry/us-1", "us-1-cp-1"
 	clusters(ctx, g, name, path)
-	script(g, path, []string{once}, k8sd.Error(100*time.Millisecond, refused))
+	held, open := context.WithCancel(ctx)
+	defer open()
+	script(g, path, []string{once}, k8sd.Error(100*time.Millisecond, refused), k8sd.Done(0).Until(held.Done()))
 	apply(ctx, g, policyFor(name))
+	g.Eventually(func(g Gomega) {
+		g.Expect(upgrade(ctx, g, name, path).Status.Attempts).To(BeEquivalentTo(2))
+	}).WithContext(ctx).Should(Succeed())
+	open()
 	phase(ctx, g, name, fleetv1.RolloutSucceeded)
 
 	cu := upgrade(ctx, g, name, path).Status

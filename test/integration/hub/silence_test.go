@@ -19,12 +19,15 @@ import (
 func silence(ctx context.Context, g Gomega) {
 	const name, silent, well = "silence", "east/silence/ea-1", "north/silence/eu-1"
 	clusters(ctx, g, name, silent, well)
+	open := gate(ctx, g, silent, "ea-1-cp-0", "ea-1-cp-1", "ea-1-cp-2")
+	defer open()
 	p := policyFor(name)
 	p.Spec.Waves = []fleetv1.Wave{rest(2)}
 	apply(ctx, g, p)
 	_, err := world.AwaitMachine(ctx, silent, inFlight)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(world.Members[east].Freeze()).To(Succeed())
+	open() // the node goes on; only nobody can see it
 
 	g.Eventually(func(g Gomega) {
 		mc := &fleetv1.ManagementCluster{ObjectMeta: metav1.ObjectMeta{Namespace: env.HubNamespace, Name: east}}

@@ -42,7 +42,7 @@ func (s story) begin(ctx context.Context) <-chan error {
 // patient sets how long a Gomega waits for what must come. Real programs on two cores may need a while.
 func patient(g Gomega) {
 	g.EnforceDefaultTimeoutsWhenUsingContexts()
-	g.SetDefaultEventuallyTimeout(2 * time.Minute)
+	g.SetDefaultEventuallyTimeout(5 * time.Minute)
 	g.SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	g.SetDefaultConsistentlyDuration(3 * time.Second)
 }
@@ -64,7 +64,7 @@ var _ = Describe("a hub with many policies at once", Ordered, ContinueOnFailure,
 	ends := map[string]<-chan error{}
 
 	BeforeAll(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute) // twice what a busy machine needs
+		ctx, cancel := context.WithTimeout(context.Background(), 12*time.Minute) // a stuck story ends before the suite
 		DeferCleanup(cancel)
 		for _, s := range stories {
 			ends[s.text] = s.begin(ctx)

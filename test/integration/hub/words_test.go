@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -42,8 +43,14 @@ func clusters(ctx context.Context, g Gomega, spec string, paths ...string) {
 		making.Go(func() error { return create(ctx, spec, path) })
 	}
 	g.Expect(making.Wait()).To(Succeed())
+	uids := make([]types.UID, len(paths))
+	for i, path := range paths { // another cluster may have had the path before
+		of, err := world.Objects(ctx, path)
+		g.Expect(err).NotTo(HaveOccurred())
+		uids[i] = of.Cluster.GetUID()
+	}
 	g.Eventually(func(g Gomega) {
-		g.Expect(healthy(ctx, g)).To(ContainElements(paths))
+		g.Expect(healthy(ctx, g)).To(ContainElements(uids))
 	}).WithContext(ctx).Should(Succeed())
 }
 
@@ -55,18 +62,18 @@ func create(ctx context.Context, spec, path string) error {
 	return err
 }
 
-// healthy are the paths of the WorkloadClusters that the hub has seen to be healthy.
-func healthy(ctx context.Context, g Gomega) []string {
+// healthy are the UIDs of the Clusters that the hub has seen to be healthy.
+func healthy(ctx context.Context, g Gomega) []types.UID {
 	GinkgoHelper()
 	var list fleetv1.WorkloadClusterList
 	g.Expect(world.Hub.List(ctx, &list)).To(Succeed())
-	var paths []string
+	var uids []types.UID
 	for i := range list.Items {
 		if meta.IsStatusConditionTrue(list.Items[i].Status.Conditions, fleetv1.HealthyCondition) {
-			paths = append(paths, list.Items[i].Path())
+			uids = append(uids, list.Items[i].Spec.Cluster.UID)
 		}
 	}
-	return paths
+	return uids
 }
 
 // recorded is the WorkloadCluster of a cluster as it is now.
@@ -83,7 +90,8 @@ func recorded(ctx context.Context, g Gomega, path string) fleetv1.WorkloadCluste
 	return list.Items[i]
 }
 
-// policyFor takes the clusters of a spec to the next target in one wave, one at a time, without a canary.
+// policyFor takes the clusters of a spec to the next target in one wave, one at a time, without a canary. A machine has
+// more time than anything here waits: one that a gate holds on a slow machine must not have failed meanwhile.
 func policyFor(spec string) *fleetv1.RolloutPolicy {
 	return &fleetv1.RolloutPolicy{
 		ObjectMeta: metav1.ObjectMeta{Namespace: env.HubNamespace, Name: spec},
@@ -94,7 +102,7 @@ func policyFor(spec string) *fleetv1.RolloutPolicy {
 			Waves:    []fleetv1.Wave{rest(1)},
 			AnyTime:  new(true),
 			Upgrade: &fleetv1.PolicyUpgrade{Machine: &fleetv1.PolicyMachine{
-				Timeout: &metav1.Duration{Duration: 30 * time.Second}, Backoff: &metav1.Duration{Duration: time.Second},
+				Timeout: &metav1.Duration{Duration: 10 * time.Minute}, Backoff: &metav1.Duration{Duration: time.Second},
 				MaxAttempts: new(int32(2)),
 			}},
 		},
