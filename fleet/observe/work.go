@@ -67,33 +67,63 @@ func p90(list []time.Duration) time.Duration {
 // work is what is left to do in a cluster, owner by owner.
 func (m measured) work(cu *fleetv1.ClusterUpgrade, wc *fleetv1.WorkloadCluster) []policy.Work {
 	var list []policy.Work
-	add := func(role fleetv1.OwnerRole, machines int32) {
-		if machines <= 0 {
-			return
-		}
-		w := policy.Work{Machines: int(machines), AtOnce: 1, Each: m.each(role, cu, wc)}
-		if role == fleetv1.RoleWorkers {
+	for _, p := range m.parts(cu, wc) {
+		w := policy.Work{Machines: int(p.machines), AtOnce: 1, Each: m.each(p.role, cu, wc)}
+		if p.role == fleetv1.RoleWorkers {
 			w.AtOnce = int(cu.Spec.Upgrade.MaxConcurrentMachines)
 		}
 		list = append(list, w)
 	}
-	if len(cu.Status.Owners) > 0 {
-		for _, o := range cu.Status.Owners {
-			add(o.Role, o.Total-o.Done)
-		}
-		return list
-	}
-	for _, o := range cu.Spec.Owners {
-		add(o.Role, m.left(o, wc))
-	}
 	return list
 }
 
-// left is how many machines of an owner are not at the target as the inventory counts them.
-func (m measured) left(o fleetv1.UpgradeOwner, wc *fleetv1.WorkloadCluster) int32 {
+// part is what is left to do of one owner.
+type part struct {
+	role     fleetv1.OwnerRole
+	machines int32
+}
+
+// parts are the owners of which anything is left to do, in order.
+func (m measured) parts(cu *fleetv1.ClusterUpgrade, wc *fleetv1.WorkloadCluster) []part {
+	var list []part
+	for _, o := range cu.Status.Owners {
+		list = append(list, part{o.Role, o.Total - o.Done})
+	}
+	if len(cu.Status.Owners) == 0 {
+		for _, o := range cu.Spec.Owners {
+			list = append(list, part{o.Role, m.left(cu, o, wc)})
+		}
+	}
+	return slices.DeleteFunc(list, func(p part) bool { return p.machines <= 0 })
+}
+
+// NextRole is the role of the machine of a cluster that begins next, whose duration the end of its intent is worked out with;
+// empty: that is not known.
+func NextRole(h Hub, cu *fleetv1.ClusterUpgrade) fleetv1.OwnerRole {
+	var wc *fleetv1.WorkloadCluster
+	if len(cu.Status.Owners) == 0 {
+		i := slices.IndexFunc(h.WorkloadClusters, func(wc *fleetv1.WorkloadCluster) bool {
+			return wc.Name == cu.Spec.WorkloadCluster.Name && wc.UID == cu.Spec.WorkloadCluster.UID
+		})
+		if i >= 0 {
+			wc = h.WorkloadClusters[i]
+		}
+	}
+	if left := (measured{fitting: map[[2]string]bool{}}).parts(cu, wc); len(left) > 0 {
+		return left[0].role
+	}
+	return ""
+}
+
+// left is how many machines of an owner are not at the target as the inventory counts them: all, where each is to be
+// refreshed whatever it carries (refreshedAfter).
+func (m measured) left(cu *fleetv1.ClusterUpgrade, o fleetv1.UpgradeOwner, wc *fleetv1.WorkloadCluster) int32 {
 	seen := ownerOf(o, wc)
 	if seen == nil {
 		return 0
+	}
+	if cu.Spec.Upgrade.RefreshedAfter != nil {
+		return seen.Replicas
 	}
 	releases := count(seen.ByRelease, func(name string) bool { return name == o.Target })
 	kubelets := count(seen.ByKubelet, func(name string) bool { return m.fits(name, o.Version) })

@@ -93,6 +93,10 @@ func TestWorkThatIsLeft(t *testing.T) {
 			wc: samples(3), cu: planned(), others: []func(*fleetv1.ClusterUpgrade){took("Workers", 9, 9, 9, 9, 9)},
 			want: work(timeout, 7*time.Minute+time.Second),
 		},
+		"all, where each is to be refreshed once more": {
+			cu:   planned(func(cu *fleetv1.ClusterUpgrade) { cu.Spec.Upgrade.RefreshedAfter = new(metav1.NewTime(now)) }),
+			want: []policy.Work{{Machines: 3, AtOnce: 1, Each: timeout}, {Machines: 3, AtOnce: 2, Each: timeout}},
+		},
 		"once it has begun, what its owners say": {
 			cu: planned(func(cu *fleetv1.ClusterUpgrade) {
 				cu.Status.Owners = []fleetv1.OwnerProgress{

@@ -54,6 +54,7 @@ func Rollout(ro *fleetv1.Rollout, f policy.Fleet, d policy.Decision, now time.Ti
 	}
 	s.Progress = fmt.Sprintf("%d/%d", s.Done, s.Total)
 	s.Waiting, s.Until = waiting(d.Waiting, s.Waiting, at)
+	missed(&s, d.Missed)
 	lists(&s, f)
 	deferred(&s, f, d)
 	s.NextCheckTime = nil
@@ -107,6 +108,20 @@ func waiting(w *policy.Waiting, before *fleetv1.Waiting, at metav1.Time) (*fleet
 		return shown, fleetv1.UntilAct
 	default:
 		return shown, ""
+	}
+}
+
+// missed keeps the last opening that was missed, as it was found out first.
+func missed(s *fleetv1.RolloutStatus, m *policy.Missed) {
+	if m == nil {
+		return
+	}
+	start := metav1.NewTime(m.Span.Start.Truncate(time.Second))
+	if s.Missed != nil && s.Missed.Start.Equal(&start) {
+		return
+	}
+	s.Missed = &fleetv1.MissedOpening{
+		Start: start, End: metav1.NewTime(m.Span.End.Truncate(time.Second)), Reason: m.Reason, Message: fleetv1.Bound(m.Message),
 	}
 }
 

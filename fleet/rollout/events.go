@@ -4,25 +4,17 @@
 package rollout
 
 import (
-	"time"
-
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
 	"github.com/windlass-dev/windlass/fleet/report"
 	"github.com/windlass-dev/windlass/policy"
 )
 
-// told remembers the opening that was last told as missed, by Rollout, so that it is told once.
-type told map[types.UID]time.Time
-
-// tell tells people what a look has found out and no status keeps: a missed opening, and calendars that were taken away.
+// tell tells people what a look has found out: a missed opening, once, which the status that was written keeps, and that
+// calendars were taken away.
 func (r *Reconciler) tell(ro *fleetv1.Rollout, before fleetv1.RolloutStatus, f policy.Fleet, d policy.Decision) {
-	if d.Missed != nil && !r.told[ro.UID].Equal(d.Missed.Span.Start) {
-		if r.told == nil {
-			r.told = told{}
-		}
-		r.told[ro.UID] = d.Missed.Span.Start
+	if missed := ro.Status.Missed; missed != nil && d.Missed != nil && !equality.Semantic.DeepEqual(missed, before.Missed) {
 		r.event(ro, report.WindowMissed(*d.Missed))
 	}
 	if pending := unbegun(f); pending > 0 && loosened(before.Settings, ro.Status.Settings) {

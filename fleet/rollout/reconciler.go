@@ -6,6 +6,7 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,7 +66,6 @@ type Reconciler struct {
 
 	fresh    freshness
 	compiled observe.Calendars
-	told     told
 	foreseen foreseen
 	// unsure: it could not be told for whose Approvals the API server vouched, the last time. No event says when it can.
 	unsure bool
@@ -182,37 +182,51 @@ func (r *Reconciler) drive(ctx context.Context, h observe.Hub, d policy.Decision
 	for _, hold := range d.Held {
 		held[hold.ID] = report.Hold(hold.Waiting)
 	}
-	byName, changes := map[string]*fleetv1.ClusterUpgrade{}, map[string]bool{}
+	byName, changed := map[string]*fleetv1.ClusterUpgrade{}, map[string]bool{}
 	for _, cu := range h.Upgrades {
 		byName[cu.Name] = cu
 	}
 	for _, change := range d.Intents {
-		changes[change.ID] = true
-		next := byName[change.ID].DeepCopy()
-		next.Spec.Intent, next.Spec.NotAfter = fleetv1.Intent(change.Intent), bound(change.NotAfter)
-		next.Spec.Hold = held[change.ID]
-		if err := r.want(ctx, byName[change.ID], next); err != nil {
+		changed[change.ID] = true
+		cu := byName[change.ID]
+		spec := cu.Spec
+		spec.Intent, spec.NotAfter, spec.Hold = fleetv1.Intent(change.Intent), bound(change.NotAfter), held[cu.Name]
+		spec.NotAfterFor = boundFor(h, cu, spec)
+		if err := r.want(ctx, cu, spec); err != nil {
 			return err
 		}
 	}
 	for _, cu := range h.Upgrades {
-		if cu.Spec.Rollout.UID != h.Rollout.UID || changes[cu.Name] || equality.Semantic.DeepEqual(cu.Spec.Hold, held[cu.Name]) {
+		if cu.Spec.Rollout.UID != h.Rollout.UID || changed[cu.Name] {
 			continue
 		}
-		next := cu.DeepCopy()
-		next.Spec.Hold = held[cu.Name]
-		if err := r.want(ctx, cu, next); err != nil {
+		spec := cu.Spec
+		spec.Hold, spec.NotAfterFor = held[cu.Name], boundFor(h, cu, spec)
+		if err := r.want(ctx, cu, spec); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// boundFor is the role of the machines that the end of an intent is for: of those that begin next.
+func boundFor(h observe.Hub, cu *fleetv1.ClusterUpgrade, spec fleetv1.ClusterUpgradeSpec) fleetv1.OwnerRole {
+	switch {
+	case spec.NotAfter == nil:
+		return ""
+	case spec.Intent != fleetv1.IntentRun:
+		return spec.NotAfterFor
+	}
+	return cmp.Or(observe.NextRole(h, cu), spec.NotAfterFor)
+}
+
 // want writes what is wanted of a cluster, where it is another than before.
-func (r *Reconciler) want(ctx context.Context, cu, next *fleetv1.ClusterUpgrade) error {
-	if equality.Semantic.DeepEqual(next.Spec, cu.Spec) {
+func (r *Reconciler) want(ctx context.Context, cu *fleetv1.ClusterUpgrade, spec fleetv1.ClusterUpgradeSpec) error {
+	if equality.Semantic.DeepEqual(spec, cu.Spec) {
 		return nil // in whole seconds it is the same
 	}
+	next := cu.DeepCopy()
+	next.Spec = spec
 	if err := r.MayWrite(); err != nil {
 		return fmt.Errorf("writing intents: %w", err)
 	}

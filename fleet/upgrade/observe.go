@@ -4,6 +4,7 @@
 package upgrade
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -68,6 +69,14 @@ func held(w *fleetv1.Waiting) policy.Waiting {
 	return policy.Waiting{Reason: w.Reason, Message: w.Message, Until: instant(w.Until)}
 }
 
+// boundFor is the role of the machines that the end of the intent is for.
+func boundFor(cu *fleetv1.ClusterUpgrade) cluster.Role {
+	if cu.Spec.NotAfter == nil {
+		return ""
+	}
+	return cmp.Or(cluster.Role(cu.Spec.NotAfterFor), cluster.NoRole)
+}
+
 // observe turns a ClusterUpgrade and what its member shows into the values of a decision.
 func observe(cu *fleetv1.ClusterUpgrade, reach Reach, w member.World, d drive.Member) scene {
 	s := scene{world: w, machines: map[string]capi.Machine{}, reach: reach}
@@ -75,6 +84,7 @@ func observe(cu *fleetv1.ClusterUpgrade, reach Reach, w member.World, d drive.Me
 		Intent:                  policy.Intent(cu.Spec.Intent),
 		Held:                    held(cu.Spec.Hold),
 		NotAfter:                instant(cu.Spec.NotAfter),
+		NotAfterFor:             boundFor(cu),
 		Order:                   policy.Order(cu.Spec.Upgrade.Order),
 		AllowSingleControlPlane: single(cu, w),
 		NotBefore:               instant(cu.Spec.Upgrade.RefreshedAfter),

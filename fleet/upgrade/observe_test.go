@@ -87,7 +87,7 @@ func TestObserveTakesIntentAndHistoryFromTheHub(t *testing.T) {
 	cu.Spec.Upgrade.ProgressDeadline = &metav1.Duration{Duration: 4 * time.Hour}
 	cu.Spec.Upgrade.BeforeStart = fleetv1.BeforeStartWait
 	want := cluster.Observation{
-		Intent: policy.Run, NotAfter: start.Add(time.Hour), Order: policy.ControlPlaneFirst, AllowSingleControlPlane: true,
+		Intent: policy.Run, NotAfter: start.Add(time.Hour), NotAfterFor: cluster.NoRole, Order: policy.ControlPlaneFirst, AllowSingleControlPlane: true,
 		Phase: policy.Verifying, Reason: "SecondRead", Message: "m", LastError: "e", Settled: true,
 		StartedAt: start.Add(time.Minute), ProvenSince: start.Add(2 * time.Minute), ReachMessage: "no answer", Access: true,
 		ProgressDeadline: 4 * time.Hour, Worked: policy.Clock{Elapsed: 90 * time.Second, Since: at(3).Time},

@@ -176,7 +176,7 @@ func TestFault14_AGrantIsCheckedOnceMoreAgainstWhatIsThereNow(t *testing.T) {
 	}
 	cu := planned("v1.33.9")
 	cu.Spec.Owners = cu.Spec.Owners[:1]
-	cu.Spec.NotAfter = new(metav1.NewTime(start.Add(time.Hour)))
+	cu.Spec.NotAfter, cu.Spec.NotAfterFor = new(metav1.NewTime(start.Add(time.Hour))), fleetv1.RoleControlPlane
 	look := func(machines []capi.Machine, change func(*capi.ControlPlane)) scene {
 		w := shown(machines...)
 		w.Cluster.Annotations = map[string]string{drive.ClaimKey: `{"v":1,"hub":"hub-1","rollout":"fleet/ro","uid":"cu-1",` +

@@ -29,6 +29,9 @@ func (l look) advance(current Owner) Step {
 	if step, skewed := l.skewed(current); skewed && !current.granted() {
 		return step
 	}
+	if step, unbound := l.unbound(current); unbound && !current.granted() {
+		return step
+	}
 	switch {
 	case l.o.PerMachine:
 		return l.handOut(current)
@@ -38,6 +41,20 @@ func (l look) advance(current Owner) Step {
 		return l.settling(current)
 	}
 	return l.grant(current)
+}
+
+// unbound: the end of the intent was worked out for machines of another role, which may take less time. Who is in flight
+// goes on, and is followed.
+func (l look) unbound(current Owner) (Step, bool) {
+	if l.o.NotAfter.IsZero() || l.o.NotAfterFor == "" || l.o.NotAfterFor == current.Role || !current.lacking() {
+		return Step{}, false
+	}
+	step := progressing(ReasonWindowUnknown, "until when machines of %s may begin is being worked out", current.ID())
+	if !l.started() {
+		step.Phase = policy.Pending
+	}
+	step.CurrentMachine, _ = l.o.inFlight()
+	return step, true
 }
 
 // begun: an owner was granted.

@@ -20,6 +20,8 @@ type Observation struct {
 	Held policy.Waiting
 	// NotAfter ends the intent Run: no machine begins later. Zero: no end.
 	NotAfter time.Time
+	// NotAfterFor is the role of the machines that NotAfter was worked out for: none of another role begins. Zero: any.
+	NotAfterFor Role
 	// Order of owners. Zero: ControlPlaneFirst.
 	Order policy.Order
 	// AllowSingleControlPlane as in policy.PlanInput.
@@ -159,6 +161,8 @@ const (
 	ControlPlane Role = "ControlPlane"
 	// Workers owns worker machines.
 	Workers Role = "Workers"
+	// NoRole is that of no machine.
+	NoRole Role = "None"
 )
 
 // Owner is a control plane or a MachineDeployment with what it should become.

@@ -55,6 +55,8 @@ const (
 	ReasonOnHold = "OnHold"
 	// ReasonIntentEnded: the time in which machines may begin is over.
 	ReasonIntentEnded = "IntentEnded"
+	// ReasonWindowUnknown: until when machines of the role that is next may begin is being worked out.
+	ReasonWindowUnknown = "WindowUnknown"
 	// ReasonStarting: claim, permission or an owner's grant is being written.
 	ReasonStarting = "Starting"
 	// ReasonUpgrading: a machine is in flight.

@@ -105,9 +105,10 @@ const (
 	UpgradeRemoved UpgradePhase = "Removed"
 )
 
-// ClusterUpgradeSpec is written by the rollout controller. All but intent, notAfter, hold and predicted is frozen.
+// ClusterUpgradeSpec is written by the rollout controller. All but intent, notAfter, notAfterFor, hold and predicted is
+// frozen.
 //
-// +kubebuilder:validation:XValidation:rule=`self.rollout == oldSelf.rollout && self.workloadCluster == oldSelf.workloadCluster && self.managementCluster == oldSelf.managementCluster && self.cluster == oldSelf.cluster && self.wave == oldSelf.wave && self.canary == oldSelf.canary && self.position == oldSelf.position && self.upgrade == oldSelf.upgrade && has(self.ineligible) == has(oldSelf.ineligible) && (!has(self.ineligible) || self.ineligible == oldSelf.ineligible) && has(self.owners) == has(oldSelf.owners) && (!has(self.owners) || self.owners == oldSelf.owners) && has(self.timeZone) == has(oldSelf.timeZone) && (!has(self.timeZone) || self.timeZone == oldSelf.timeZone)`,message="a ClusterUpgrade's spec never changes but for intent, notAfter, hold and predicted"
+// +kubebuilder:validation:XValidation:rule=`self.rollout == oldSelf.rollout && self.workloadCluster == oldSelf.workloadCluster && self.managementCluster == oldSelf.managementCluster && self.cluster == oldSelf.cluster && self.wave == oldSelf.wave && self.canary == oldSelf.canary && self.position == oldSelf.position && self.upgrade == oldSelf.upgrade && has(self.ineligible) == has(oldSelf.ineligible) && (!has(self.ineligible) || self.ineligible == oldSelf.ineligible) && has(self.owners) == has(oldSelf.owners) && (!has(self.owners) || self.owners == oldSelf.owners) && has(self.timeZone) == has(oldSelf.timeZone) && (!has(self.timeZone) || self.timeZone == oldSelf.timeZone)`,message="a ClusterUpgrade's spec never changes but for intent, notAfter, notAfterFor, hold and predicted"
 type ClusterUpgradeSpec struct {
 	// rollout that this belongs to.
 	// +required
@@ -156,6 +157,10 @@ type ClusterUpgradeSpec struct {
 	// notAfter is when the permission to begin machines ends; absent: not bounded by the rollout.
 	// +optional
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
+	// notAfterFor is the role of the machines that notAfter was worked out for, which may take longer or shorter than others: no
+	// machine of another role begins before notAfter is worked out for it. Absent: of no role, where there is a notAfter.
+	// +optional
+	NotAfterFor OwnerRole `json:"notAfterFor,omitempty"`
 	// hold says why no machine begins, of a cluster that has begun and whose intent is Hold; else it is absent.
 	// +optional
 	Hold *Waiting `json:"hold,omitempty"`

@@ -92,6 +92,25 @@ const (
 	WaveHalted WavePhase = "Halted"
 )
 
+// MissedOpening is an opening of the calendars that passed, and no cluster of a wave that waited began in it.
+type MissedOpening struct {
+	// start of the opening.
+	// +required
+	Start metav1.Time `json:"start"`
+	// end of it.
+	// +required
+	End metav1.Time `json:"end"`
+	// reason nothing began, such as ControllerDown or AwaitingApproval.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	Reason string `json:"reason"`
+	// message says it for people.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+}
+
 // RolloutSpec says which execution this is. It is frozen.
 //
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a Rollout's spec never changes; a new target in its RolloutPolicy makes a new Rollout"
@@ -175,6 +194,9 @@ type RolloutStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Until string `json:"until,omitempty"`
+	// missed is the last opening that passed although clusters waited for one; absent: none has. An event tells it once.
+	// +optional
+	Missed *MissedOpening `json:"missed,omitempty"`
 	// proven are the versions that canaries proved, per architecture.
 	// +optional
 	// +listType=atomic

@@ -63,7 +63,7 @@ var _ = Describe("what is frozen", func() {
 		edit(&cu.Spec)
 		err := strict.Update(ctx, cu)
 		Expect(apierrors.IsInvalid(err)).To(BeTrue(), "%v", err)
-		Expect(err).To(MatchError(ContainSubstring("never changes but for intent, notAfter, hold and predicted")))
+		Expect(err).To(MatchError(ContainSubstring("never changes but for intent, notAfter, notAfterFor, hold and predicted")))
 	},
 		Entry("the rollout", func(s *fleetv1.ClusterUpgradeSpec) { s.Rollout.UID = "other" }),
 		Entry("the workload cluster", func(s *fleetv1.ClusterUpgradeSpec) { s.WorkloadCluster.UID = "other" }),
@@ -78,7 +78,7 @@ var _ = Describe("what is frozen", func() {
 		Entry("the settings", func(s *fleetv1.ClusterUpgradeSpec) { s.Upgrade.MaxConcurrentMachines = 9 }),
 	)
 
-	It("leaves intent, notAfter, hold and predicted of a ClusterUpgrade to change", func(ctx SpecContext) {
+	It("leaves intent, notAfter, notAfterFor, hold and predicted of a ClusterUpgrade to change", func(ctx SpecContext) {
 		cu := upgrade("moving", "ro", "early")
 		create(ctx, cu)
 		for _, intent := range []fleetv1.Intent{
@@ -86,6 +86,7 @@ var _ = Describe("what is frozen", func() {
 		} {
 			cu.Spec.Intent = intent
 			cu.Spec.NotAfter = new(metav1.Unix(1_800_000_000, 0))
+			cu.Spec.NotAfterFor = fleetv1.RoleWorkers
 			cu.Spec.Hold = &fleetv1.Waiting{Reason: "Frozen", Message: "as of " + string(intent), Until: cu.Spec.NotAfter}
 			cu.Spec.Predicted = &fleetv1.Prediction{StartAt: cu.Spec.NotAfter, Window: "as of " + string(intent)}
 			Expect(strict.Update(ctx, cu)).To(Succeed())
