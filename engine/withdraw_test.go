@@ -13,8 +13,8 @@ import (
 )
 
 // The request is taken back at each point once. Machines that have begun finish, nothing else begins, and nothing but
-// what machines have reached is left: no request, change, plan, holder, attempt or lock. A machine that is asked already
-// may begin where a person takes back the owner's request only; the hub ends the permission too, and none does.
+// what machines have reached is left: no request, change, plan, holder, attempt or lock. The hub ends the permission
+// too; a person takes back the owner's request only, and a machine that was marked does not begin either (law 11).
 func TestFault08_13_C115_AWithdrawalAtAnyPointStopsAtAMachineBoundaryAndLeavesNothing(t *testing.T) {
 	t.Parallel()
 	points := pointsOf(t)
@@ -24,6 +24,7 @@ func TestFault08_13_C115_AWithdrawalAtAnyPointStopsAtAMachineBoundaryAndLeavesNo
 	}{
 		"by the hub":                      {false, false, 1},
 		"by the hub, and the engine dies": {false, true, 2},
+		"by hand":                         {true, false, 2},
 		"by hand, and the engine dies":    {true, true, 3},
 	} {
 		for point := c.every - 1; point < points; point += c.every {
@@ -40,7 +41,7 @@ func TestFault08_13_C115_AWithdrawalAtAnyPointStopsAtAMachineBoundaryAndLeavesNo
 						s.endPermission()
 					}
 					e.dead = c.dies
-					before, begun = s.posts(), s.begun(c.byHand)
+					before, begun = s.posts(), s.begun()
 					begun[e.writing] = true // decided before
 				}
 				s.run(simPatience)
@@ -50,15 +51,15 @@ func TestFault08_13_C115_AWithdrawalAtAnyPointStopsAtAMachineBoundaryAndLeavesNo
 	}
 }
 
-// begun are the machines that have an attempt, whose refresh may be on its way, and those that are asked to.
-func (s *simulation) begun(asked bool) map[string]bool {
+// begun are the machines that have an attempt, whose refresh may be on its way.
+func (s *simulation) begun() map[string]bool {
 	begun := map[string]bool{}
 	for _, m := range s.machines() {
 		a, err := protocol.ParseAttempt(m.Annotations[protocol.AttemptKey])
 		if err != nil {
 			s.t.Fatalf("machine %s: %v", m.Name, err)
 		}
-		begun[m.Name] = a.Count > 0 || asked && keys.Read(m.Annotations).HasTo
+		begun[m.Name] = a.Count > 0
 	}
 	return begun
 }

@@ -86,7 +86,8 @@ func (o Observation) drain(now time.Time, a protocol.Attempt) (Step, bool) {
 	case o.Drain.Drained.empty():
 		return Step{}, false
 	}
-	if limit := time.Duration(wanted.Timeout); !now.Before(d.Since.Add(limit)) {
+	limit := time.Duration(wanted.Timeout)
+	if !now.Before(d.Since.Add(limit)) {
 		return o.failDrain(now, a, limit), true
 	}
 	next := *d
@@ -94,7 +95,7 @@ func (o Observation) drain(now time.Time, a protocol.Attempt) (Step, bool) {
 	if next.Format() != d.Format() { // which bounds the text
 		return write(member.Patch{protocol.DrainKey: next.Format()}), true
 	}
-	return waitUntil(DrainGoesOn, o.Drain.NextLook), true
+	return waitUntil(DrainGoesOn, earlier(o.Drain.NextLook, d.Since.Add(limit))), true
 }
 
 // beginDrain records what is about to be cordoned, so that whoever comes after a crash takes it back.
@@ -141,7 +142,7 @@ func (o Observation) release(s Step, now time.Time) Step {
 // keepsCordon reports whether the node stays cordoned while its machine waits for a reason.
 func (o Observation) keepsCordon(r Reason) bool {
 	switch r {
-	case Quarantined, NotPermitted, NothingToDo:
+	case Quarantined, NotPermitted, Withdrawn, NothingToDo:
 		return false
 	case BackingOff, NoNode, NoVersion:
 		return !o.Drain.Record.Failed

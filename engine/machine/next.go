@@ -71,14 +71,10 @@ func (o Observation) requested(now time.Time) Step {
 		return o.byVersion(now, "k8sd's answer to the refresh was lost")
 	}
 	a := o.current()
-	target, err := protocol.ParseTarget(o.Marks.To)
-	if err == nil {
-		err = o.PlanErr
-	}
-	if err == nil && o.Plan.Drain != nil && !o.Drain.Can {
-		err = errCannotDrain
-	}
+	target, err := o.wanted()
 	switch {
+	case o.Withdrawn:
+		return wait(Withdrawn)
 	case err != nil:
 		return o.refuse(now, a, err)
 	case a.Quarantined && a.Count >= o.plan().MaxAttempts:
@@ -93,9 +89,21 @@ func (o Observation) requested(now time.Time) Step {
 		return wait(NotPermitted)
 	}
 	if step, draining := o.drain(now, a); draining {
-		return step
+		return o.whilePermitted(step, a)
 	}
 	return o.send(now, target, a)
+}
+
+// wanted is what is asked for, and what is wrong with that.
+func (o Observation) wanted() (protocol.Target, error) {
+	target, err := protocol.ParseTarget(o.Marks.To)
+	if err == nil {
+		err = o.PlanErr
+	}
+	if err == nil && o.Plan.Drain != nil && !o.Drain.Can {
+		err = errCannotDrain
+	}
+	return target, err
 }
 
 // send records the intent and asks for the refresh.

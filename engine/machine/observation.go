@@ -28,6 +28,8 @@ type Observation struct {
 	PlanErr error
 	// Managed: a hub's holder stands on the machine, so that it begins with the hub's permission only.
 	Managed bool
+	// Withdrawn: an owner has marked the machine, and does not ask for its target any more.
+	Withdrawn bool
 	// StartBefore is the permission on the cluster; zero: none. StartBeforeErr: it cannot be read.
 	StartBefore    time.Time
 	StartBeforeErr error
@@ -87,6 +89,8 @@ const (
 	NoVersion Reason = "NoVersion"
 	// NotPermitted: the hub's permission to begin machines is absent or over.
 	NotPermitted Reason = "NotPermitted"
+	// Withdrawn: the owner that marked the machine does not ask for it any more, and is about to free it.
+	Withdrawn Reason = "Withdrawn"
 	// BackingOff: the next attempt is due at Recheck.
 	BackingOff Reason = "BackingOff"
 	// Quarantined: the attempts are used up.

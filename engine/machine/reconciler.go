@@ -106,11 +106,12 @@ func (r *Reconciler) observe(ctx context.Context, m capi.Machine) (Observation, 
 	}
 	o.Paused = o.Paused || !found || c.IsPaused() // a cluster that is not there yet is as good as paused
 	o.StartBefore, o.StartBeforeErr = member.StartBefore(c)
-	return o, nil
+	o.Withdrawn, err = r.withdrawn(ctx, r.Member.Cache, m, c)
+	return o, err
 }
 
-// check reads the cluster past the cache: the pause and the permission that count are those of the moment at which the
-// refresh is sent (law 9). The machine itself is checked by the write of the intent.
+// check reads the cluster and the owner past the cache: the pause, the permission and the request that count are those
+// of the moment at which the refresh is sent (laws 9 and 11). The machine itself is checked by the write of the intent.
 func (r *Reconciler) check(ctx context.Context, m capi.Machine, o Observation) error {
 	c, found, err := r.Member.Cluster(ctx, r.Member.Live, clusterOf(m))
 	if err != nil {
@@ -118,8 +119,11 @@ func (r *Reconciler) check(ctx context.Context, m capi.Machine, o Observation) e
 	}
 	o.Paused = o.Paused || !found || c.IsPaused()
 	o.StartBefore, o.StartBeforeErr = member.StartBefore(c)
+	if o.Withdrawn, err = r.withdrawn(ctx, r.Member.Live, m, c); err != nil {
+		return err
+	}
 	if Next(o, r.now()).Action != Send {
-		return fmt.Errorf("refreshing machine %s: its cluster does not permit it any more: %w", m.Key(), member.ErrStale)
+		return fmt.Errorf("refreshing machine %s: its cluster or its owner does not want it any more: %w", m.Key(), member.ErrStale)
 	}
 	return nil
 }

@@ -18,15 +18,23 @@ import (
 
 // Reads are the kinds that must be cached for the reconciler.
 func (r *Reconciler) Reads() []schema.GroupVersionKind {
-	return []schema.GroupVersionKind{r.Member.Kinds.Cluster, r.Member.Kinds.Machine}
+	k := r.Member.Kinds
+	return append([]schema.GroupVersionKind{k.Cluster, k.Machine, k.MachineDeployment}, k.ControlPlanes...)
 }
 
-// Watches are what wakes the reconciler: the machine itself, and a change of its cluster's pause or permission.
+// Watches are what wakes the reconciler: the machine itself, a change of its cluster's pause or permission, and an owner
+// that is asked again.
 func (r *Reconciler) Watches() []member.Watch[reconcile.Request] {
-	return []member.Watch[reconcile.Request]{
-		{GVK: r.Member.Kinds.Machine, Requests: itself},
-		{GVK: r.Member.Kinds.Cluster, Requests: r.unsettled, Matters: member.PermissionChanged},
+	k := r.Member.Kinds
+	watches := []member.Watch[reconcile.Request]{
+		{GVK: k.Machine, Requests: itself},
+		{GVK: k.Cluster, Requests: r.unsettled, Matters: member.PermissionChanged},
 	}
+	for _, gvk := range append([]schema.GroupVersionKind{k.MachineDeployment}, k.ControlPlanes...) {
+		watches = append(watches,
+			member.Watch[reconcile.Request]{GVK: gvk, Requests: r.marked, Matters: r.askedAnew})
+	}
+	return watches
 }
 
 func itself(_ context.Context, o *unstructured.Unstructured) []reconcile.Request {
@@ -35,10 +43,13 @@ func itself(_ context.Context, o *unstructured.Unstructured) []reconcile.Request
 
 // unsettled names the machines of a cluster that have something to do.
 func (r *Reconciler) unsettled(ctx context.Context, o *unstructured.Unstructured) []reconcile.Request {
-	cluster := capi.ParseCluster(o)
-	machines, err := r.Member.Machines(ctx, r.Member.Cache, cluster.Key())
+	return r.unsettledOf(ctx, capi.ParseCluster(o).Key())
+}
+
+func (r *Reconciler) unsettledOf(ctx context.Context, cluster types.NamespacedName) []reconcile.Request {
+	machines, err := r.Member.Machines(ctx, r.Member.Cache, cluster)
 	if err != nil {
-		log.FromContext(ctx).Error(err, "machines of a changed cluster are not looked at")
+		log.FromContext(ctx).Error(err, "machines of a changed cluster are not looked at", "cluster", cluster)
 		return nil
 	}
 	var requests []reconcile.Request

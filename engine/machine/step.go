@@ -167,6 +167,14 @@ func (o Observation) permitted(now time.Time) bool {
 	return now.Before(o.StartBefore)
 }
 
+// whilePermitted lets a machine that has not begun wait no longer than it is permitted to begin.
+func (o Observation) whilePermitted(s Step, a protocol.Attempt) Step {
+	if s.Action == Wait && a.SentAt.IsZero() {
+		s.Recheck = earlier(s.Recheck, o.StartBefore)
+	}
+	return s
+}
+
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
