@@ -32,6 +32,7 @@ func planCommand(o *options) *cobra.Command {
 		Example: "  windlass plan k8s-1-33\n  windlass plan -f policy.yaml\n  windlass plan -f policy.yaml -f inventory.yaml -o json",
 		Args:    onePolicy, ValidArgsFunction: o.complete,
 		RunE: func(c *cobra.Command, args []string) error {
+			p.Stdin = c.InOrStdin()
 			if name := strings.Join(args, ""); name != "" {
 				p.Policy = name
 			}

@@ -20,7 +20,7 @@ const small = "trial/testdata/fleet.yaml"
 func newFleet(t *testing.T) *hubServer {
 	t.Helper()
 	h := newHub(t)
-	objects, err := files.Read(small)
+	objects, err := files.Read(nil, small)
 	if err != nil {
 		t.Fatal(err)
 	}

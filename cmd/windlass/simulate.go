@@ -24,7 +24,10 @@ func simulateCommand() *cobra.Command {
 		Example: "  windlass simulate -f policy.yaml -f inventory.yaml --from 2026-12-01 --approve\n" +
 			"  windlass simulate -f fleet/ --events mishaps.yaml --svg rollout.svg",
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return s.Run(c.OutOrStdout(), time.Now()) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			s.Stdin = c.InOrStdin()
+			return s.Run(c.OutOrStdout(), time.Now())
+		},
 	}
 	flags := command.Flags()
 	commonFlags(flags, &s.Common)
@@ -38,7 +41,7 @@ func simulateCommand() *cobra.Command {
 
 // commonFlags are those of plan and simulate.
 func commonFlags(flags *pflag.FlagSet, c *trial.Common) {
-	flags.StringSliceVarP(&c.Files, "filename", "f", nil, "File or folder with the policy and the inventory; may be repeated")
+	flags.StringSliceVarP(&c.Files, "filename", "f", nil, "File or folder with the policy and the inventory, - for the standard input; may be repeated")
 	flags.StringVar(&c.Policy, "policy", "", "Name of the policy, where there are several")
 	flags.StringVar(&c.From, "from", "", "When it begins: a date, or an instant in RFC 3339. Default: now")
 	flags.StringVar(&c.Zone, "zone", "UTC", "Time zone of dates in flags and of what is printed")

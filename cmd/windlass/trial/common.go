@@ -18,8 +18,9 @@ import (
 
 // Common are the settings that both have.
 type Common struct {
-	// Files and folders with the policy and the inventory.
+	// Files and folders with the policy and the inventory; "-" is Stdin.
 	Files []string
+	Stdin io.Reader
 	// Policy by name; empty: the only one.
 	Policy string
 	// From is when it begins: a date or an instant, empty: now.

@@ -44,13 +44,14 @@ func file(t *testing.T, name, text string) string {
 }
 
 func TestWhatTheHubWouldRefuseIsRefusedInItsWords(t *testing.T) {
-	const second = "---\napiVersion: fleet.windlass.dev/v1alpha1\nkind: RolloutPolicy\nmetadata: {name: other, namespace: fleet}\n"
+	const second = "---\napiVersion: fleet.windlass.dev/v1alpha1\nkind: RolloutPolicy\nmetadata: {name: other, namespace: fleet}\nspec: {target: {channel: 1.33-classic/stable}, clusters: {all: true}, canaries: {none: true}, " +
+		"waves: [{name: rest, rest: true}], anyTime: true}\n"
 	for name, tc := range map[string]struct{ before, after, says string }{
 		"a misspelt field": {"maxFailures: 1", "maxFailure: 1", "spec.waves[0].maxFailure; did you mean maxFailures?"},
 		"a canary that is not there": {
 			"{names: [mgmt-a/shop/a-1], soak", "{names: [mgmt-a/shop/a-9], soak", "RolloutPolicy small is not planned: CanaryNotFound",
 		},
-		"a wave that would never move": {"maxConcurrency: 2", "maxConcurrency: 0", "spec.waves[1].maxConcurrency: 0 would never move"},
+		"a wave that would never move": {"maxConcurrency: 2", "maxConcurrency: 0", "spec.waves[1].maxConcurrency: Invalid value: 0: "},
 		"a wave that takes no cluster": {"rest: true", "names: [mgmt-b/shop/b-1]", "LeftOver"},
 		"two policies":                 {"---\n", second + "---\n", "there are 2 policies: other, small; name one with --policy"},
 		"another namespace": {
@@ -98,8 +99,18 @@ func TestFreezesOfTheHubsOwnNamespaceCountAndThoseOfOthersDoNot(t *testing.T) {
 
 func TestEventsThatCannotBefallAreRefusedWithTheirPlace(t *testing.T) {
 	for name, tc := range map[string]struct{ text, says string }{
-		"no list":               {"at: x\n", "accepted: a list such as"},
-		"a misspelt field":      {"- {att: x}\n", `unknown field "att"`},
+		"no list":             {"at: x\n", "accepted: a list such as"},
+		"a misspelt field":    {"- {att: x}\n", "event 1: unknown field att; did you mean at? accepted: architecture, at, by, "},
+		"no event":            {"- MachineFails\n", "event 1: an event cannot be a string; accepted: a struct"},
+		"a number for a text": {"- {at: 5}\n", "event 1: at cannot be a number; accepted: a string"},
+		"a day":               {"- {at: 2026-12-29, kind: HubDown}\n", `event 1: at: "2026-12-29" is no instant; accepted: 2026-12-07T18:00:00Z`},
+		"no length of time": {
+			`- {at: "2026-12-29T10:00:00Z", kind: ClusterSlow, cluster: mgmt-a/shop/a-3, takes: long}`,
+			`event 1: takes: "long" is no duration; accepted: 45m, 2h30m`,
+		},
+		"a slow cluster without a time": {
+			`- {at: "2026-12-29T10:00:00Z", kind: ClusterSlow, cluster: mgmt-a/shop/a-3}`, "event 1: takes is missing",
+		},
 		"no instant":            {"- {kind: HubDown}\n", "event 1: at is missing; accepted: 2026-12-07T18:00:00Z"},
 		"no kind":               {`- {at: "2026-12-29T10:00:00Z"}`, "event 1: kind is missing; accepted: "},
 		"an unknown kind":       {`- {at: "2026-12-29T10:00:00Z", kind: HubSleeps}`, `event 1: kind "HubSleeps" is not known; accepted: `},
@@ -127,7 +138,7 @@ func TestAPlanAsksTheHubForTheInventoryThatFilesDoNotHold(t *testing.T) {
 	asked := ""
 	hub := func(namespace string) (*files.Objects, error) {
 		asked = namespace
-		return files.Read(file(t, "hub.yaml", onHub))
+		return files.Read(nil, file(t, "hub.yaml", onHub))
 	}
 	plan := func(paths ...string) string {
 		var out bytes.Buffer

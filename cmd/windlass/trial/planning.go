@@ -23,7 +23,7 @@ func (p Planning) Run(out io.Writer, now time.Time, hub func(namespace string) (
 	}
 	objects := &files.Objects{}
 	if len(p.Files) > 0 {
-		if objects, err = files.Read(p.Files...); err != nil {
+		if objects, err = files.Read(p.Stdin, p.Files...); err != nil {
 			return err
 		}
 	}

@@ -45,7 +45,7 @@ func (s Simulation) Run(out io.Writer, now time.Time) error {
 	if !until.IsZero() && !until.After(set.from) {
 		return fmt.Errorf("--until %s is not after --from %s", until.Format(time.RFC3339), set.from.Format(time.RFC3339))
 	}
-	objects, err := files.Read(s.Files...)
+	objects, err := files.Read(s.Stdin, s.Files...)
 	if err != nil {
 		return err
 	}

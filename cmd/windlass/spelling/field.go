@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Windlass Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package files
+package spelling
 
 import (
 	"fmt"
@@ -10,15 +10,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/windlass-dev/windlass/cmd/windlass/spelling"
 )
 
 var index = regexp.MustCompile(`\[[0-9]+\]$`)
 
-// explain says what is wrong with a field that an object does not have: its path, the name that was meant perhaps, and the
+// Field says what is wrong with a field that an object does not have: its path, the name that was meant perhaps, and the
 // names that stand in its place.
-func explain(object any, path string) string {
+func Field(object any, path string) string {
 	parent, name := reflect.TypeOf(object), path
 	if dot := strings.LastIndex(path, "."); dot >= 0 {
 		name = path[dot+1:]
@@ -27,7 +25,7 @@ func explain(object any, path string) string {
 		}
 	}
 	text, accepted := "unknown field "+path+";", slices.Sorted(maps.Keys(fields(parent)))
-	if nearest := nearest(name, accepted); nearest != "" {
+	if nearest := Nearest(name, accepted); nearest != "" {
 		text += fmt.Sprintf(" did you mean %s?", nearest)
 	}
 	return text + " accepted: " + strings.Join(accepted, ", ")
@@ -71,11 +69,11 @@ func bare(t reflect.Type) reflect.Type {
 	return t
 }
 
-// nearest is the accepted name that is at most three letters away, and fewer than half of them; empty: none is.
-func nearest(name string, accepted []string) string {
+// Nearest is the accepted name that is at most three letters away, and fewer than half of them; empty: none is.
+func Nearest(name string, accepted []string) string {
 	best, least := "", min(3, len(name)/2)+1
 	for _, one := range accepted {
-		if d := spelling.Distance(strings.ToLower(name), strings.ToLower(one)); d < least {
+		if d := Distance(strings.ToLower(name), strings.ToLower(one)); d < least {
 			best, least = one, d
 		}
 	}
