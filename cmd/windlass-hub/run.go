@@ -82,6 +82,10 @@ func controllers(ctx context.Context, mgr mcmanager.Manager, members *member.Pro
 	local, now := mgr.GetLocalManager(), clock.RealClock{}
 	hub, live := local.GetClient(), local.GetAPIReader()
 	guard := &acts.Guard{Hub: hub, Live: live}
+	upgrades := &upgrade.Reconciler{
+		Hub: hub, Members: members, Clock: now, HubID: o.hubID, MayWrite: mayWrite,
+		Pace: &pace.Pace[types.UID]{Clock: now},
+	}
 	var errs *multierror.Error
 	errs = multierror.Append(errs,
 		(&member.Reconciler{
@@ -100,10 +104,8 @@ func controllers(ctx context.Context, mgr mcmanager.Manager, members *member.Pro
 			Hub: hub, Live: live, Clock: now, MayWrite: mayWrite, Pace: &pace.Pace[types.UID]{Clock: now},
 			HubNamespace: o.leaseNamespace, AuthorsVerified: guard.Verified, Events: local.GetEventRecorder("windlass-hub"),
 		}).Setup(local),
-		(&upgrade.Reconciler{
-			Hub: hub, Members: members, Clock: now, HubID: o.hubID, MayWrite: mayWrite,
-			Pace: &pace.Pace[types.UID]{Clock: now},
-		}).Setup(ctx, mgr),
+		upgrades.Setup(ctx, mgr),
+		(&upgrade.Orphans{Upgrades: upgrades, Live: live}).Setup(ctx, mgr),
 		mgr.Add(&engines{members: members, mayWrite: mayWrite, namespace: o.engineNamespace, hubID: o.hubID}),
 	)
 	return errs.ErrorOrNil()

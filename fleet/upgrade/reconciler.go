@@ -150,10 +150,19 @@ func stands(step cluster.Step, live scene, now time.Time) (scene, cluster.Step) 
 
 // look reads the member and decides.
 func (r *Reconciler) look(ctx context.Context, cu *fleetv1.ClusterUpgrade) (report.Look, scene, drive.Member, error) {
+	s, d, err := r.view(ctx, cu)
+	if err != nil {
+		return report.Look{}, scene{}, drive.Member{}, err
+	}
+	return s.decide(cu, d, r.Clock.Now()), s, d, nil
+}
+
+// view reads the member, and what the hub knows of it.
+func (r *Reconciler) view(ctx context.Context, cu *fleetv1.ClusterUpgrade) (scene, drive.Member, error) {
 	mc := &fleetv1.ManagementCluster{}
 	key := types.NamespacedName{Namespace: cu.Namespace, Name: cu.Spec.ManagementCluster}
 	if err := r.Hub.Get(ctx, key, mc); client.IgnoreNotFound(err) != nil {
-		return report.Look{}, scene{}, drive.Member{}, err
+		return scene{}, drive.Member{}, err
 	}
 	name := member.Name(cu.Namespace, cu.Spec.ManagementCluster)
 	m, engaged := r.Members.Member(name)
@@ -164,7 +173,7 @@ func (r *Reconciler) look(ctx context.Context, cu *fleetv1.ClusterUpgrade) (repo
 	ro := &fleetv1.Rollout{}
 	key.Name = cu.Spec.Rollout.Name
 	if err := r.Hub.Get(ctx, key, ro); client.IgnoreNotFound(err) != nil {
-		return report.Look{}, scene{}, drive.Member{}, err
+		return scene{}, drive.Member{}, err
 	}
 	reach.Open = open(ro, cu)
 	d := drive.Member{MayWrite: r.MayWrite, Keys: member.KeysOf(mc), Holder: drive.Holder{
@@ -183,17 +192,20 @@ func (r *Reconciler) look(ctx context.Context, cu *fleetv1.ClusterUpgrade) (repo
 	if reach.PerMachine && reach.Ready {
 		s.listen(ctx, d)
 	}
-	now := r.Clock.Now()
-	step := cluster.Next(s.observation, now)
+	return s, d, nil
+}
+
+// decide is the next step for what is seen, with what is to be reported of it.
+func (s *scene) decide(cu *fleetv1.ClusterUpgrade, d drive.Member, now time.Time) report.Look {
 	l := report.Look{
-		Owners: cluster.Follow(s.observation, now), Standing: s.observation.Standing, Step: step,
-		Seen: reach.Ready && w.Present, States: map[string]string{},
-		Claimed: s.observation.Claim.State == cluster.ClaimOurs || (cu.Status.Claimed && !reach.Ready),
+		Owners: cluster.Follow(s.observation, now), Standing: s.observation.Standing, Step: cluster.Next(s.observation, now),
+		Seen: s.reach.Ready && s.world.Present, States: map[string]string{},
+		Claimed: s.observation.Claim.State == cluster.ClaimOurs || (cu.Status.Claimed && !s.reach.Ready),
 	}
 	for name, machine := range s.machines {
 		l.States[name] = string(d.Keys.Read(machine.Annotations).State())
 	}
-	return l, s, d, nil
+	return l
 }
 
 // reachOf sums up whether a member may be read and written.
