@@ -66,7 +66,7 @@ func selectorOf(field string, s *metav1.LabelSelector, all bool) (labels.Selecto
 	}
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w; accepted: matchLabels: {tier: prod}", field, metav1.FormatLabelSelector(s), err)
+		return nil, fmt.Errorf("%s: %w; accepted: matchLabels: {tier: prod}", field, err)
 	}
 	return selector, nil
 }

@@ -85,10 +85,14 @@ func blocked(errs field.ErrorList) bool {
 	return slices.ContainsFunc(errs, func(e *field.Error) bool { return slices.Contains(blocking, e.Type) })
 }
 
-// Text is a refusal as one line. A rule on the whole object has no field, and names it itself.
-func Text(e *field.Error) string {
+// Text is a refusal as one line. Of a value of another type it says what belongs in its place; a rule on the whole object
+// has no field, and names it itself.
+func Text(object map[string]any, e *field.Error) string {
 	if e.Field == noField {
 		return e.Detail
+	}
+	if is := about(object, e.Field); e.Type == field.ErrorTypeTypeInvalid && is != "" {
+		return e.Error() + "; " + is
 	}
 	return e.Error()
 }

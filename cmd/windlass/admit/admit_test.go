@@ -49,8 +49,9 @@ func TestWhatAnAPIServerWouldRefuseIsRefusedInItsWords(t *testing.T) {
 		kind, name, least, change string
 		want                      []string
 	}{
-		"nothing is wrong":     {"RolloutPolicy", "p", policy, `{}`, nil},
-		"a value of no type":   {"RolloutPolicy", "p", policy, `{paused: sometimes}`, []string{`spec.paused: Invalid value: "string": spec.paused in body must be of type boolean: "string"`}},
+		"nothing is wrong": {"RolloutPolicy", "p", policy, `{}`, nil},
+		"a value of no type": {"RolloutPolicy", "p", policy, `{paused: sometimes}`, []string{`spec.paused: Invalid value: "string": spec.paused in body must be of type boolean: "string"; ` +
+			`paused is Git's own brake: a paused policy plans and starts nothing`}},
 		"a required field":     {"ManagementCluster", "m", `{}`, `{}`, []string{"spec.kubeconfigSecretRef: Required value"}},
 		"no word of a list":    {"ManagementCluster", "m", member, `{engine: Robot}`, []string{`spec.engine: Unsupported value: "Robot": supported values: "Agent", "Hub", "Provider"`}},
 		"a rule":               {"RolloutPolicy", "p", policy, `{historyLimit: 5}`, []string{"spec.historyLimit: Forbidden: spec.historyLimit is not supported yet; accepted: leave it out"}},
@@ -67,13 +68,14 @@ func TestWhatAnAPIServerWouldRefuseIsRefusedInItsWords(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			errs, err := admit.Create(object(t, tc.kind, tc.name, tc.least, tc.change))
+			o := object(t, tc.kind, tc.name, tc.least, tc.change)
+			errs, err := admit.Create(o)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got []string
 			for _, e := range errs {
-				got = append(got, admit.Text(e))
+				got = append(got, admit.Text(o, e))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

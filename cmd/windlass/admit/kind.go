@@ -6,6 +6,8 @@ package admit
 import (
 	"fmt"
 	"io/fs"
+	"regexp"
+	"strings"
 	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -79,4 +81,27 @@ func newKind(properties *apiextensionsv1.JSONSchemaProps) (*kind, error) {
 	}
 	rules := sync.OnceValue(func() *cel.Validator { return cel.NewValidator(structural, true, ruleBudget) })
 	return &kind{schema: structural, validator: validator, rules: rules}, nil
+}
+
+var index = regexp.MustCompile(`\[[^]]*\]`)
+
+// about is what a field of an object is, in a sentence; empty: its schema does not say.
+func about(object map[string]any, path string) string {
+	k, err := kindOf(object)
+	if err != nil {
+		return ""
+	}
+	at := k.schema
+	for step := range strings.SplitSeq(path, ".") {
+		next, known := at.Properties[index.ReplaceAllString(step, "")]
+		if !known {
+			return ""
+		}
+		at = &next
+		if at.Items != nil && strings.HasSuffix(step, "]") {
+			at = at.Items
+		}
+	}
+	sentence, _, _ := strings.Cut(strings.Join(strings.Fields(at.Description), " "), ". ")
+	return strings.TrimSuffix(sentence, ".")
 }

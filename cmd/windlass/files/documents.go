@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/json"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -81,7 +82,7 @@ var (
 func parse(document []byte) (object any, err error) {
 	data, err := yaml.YAMLToJSONStrict(document)
 	switch {
-	case err != nil && tabbed.Match(document):
+	case err != nil && strings.Contains(err.Error(), "cannot start any token") && tabbed.Match(document):
 		return nil, fmt.Errorf("%w: %w", err, errTabs)
 	case err == nil && cut.Match(document):
 		return nil, errCut

@@ -82,7 +82,7 @@ func written[T any](into *[]*T, unknown func(*T) []string, place string, values 
 		return decoded(into, unknown, place, values)
 	}
 	misspelt, _ := decode(new(T), unknown, values) // why it cannot be read is among what is refused
-	return told(place, append(misspelt, texts(refused)...))
+	return told(place, append(misspelt, texts(values, refused)...))
 }
 
 // decoded reads an object as it is.
@@ -91,7 +91,7 @@ func decoded[T any](into *[]*T, unknown func(*T) []string, place string, values 
 	wrong, err := decode(object, unknown, values)
 	if err != nil {
 		shape, _ := admit.Shape(values)
-		if wrong = append(wrong, texts(shape)...); len(wrong) == 0 {
+		if wrong = append(wrong, texts(values, shape)...); len(wrong) == 0 {
 			wrong = []string{"cannot be read: " + err.Error()}
 		}
 	}
@@ -125,9 +125,9 @@ func decode[T any](object *T, unknown func(*T) []string, values map[string]any) 
 	return misspelt, err
 }
 
-func texts(refused field.ErrorList) (all []string) {
+func texts(values map[string]any, refused field.ErrorList) (all []string) {
 	for _, e := range refused {
-		all = append(all, admit.Text(e))
+		all = append(all, admit.Text(values, e))
 	}
 	return all
 }

@@ -53,7 +53,11 @@ func TestWhatTheHubWouldRefuseIsRefusedInItsWords(t *testing.T) {
 		},
 		"a wave that would never move": {"maxConcurrency: 2", "maxConcurrency: 0", "spec.waves[1].maxConcurrency: Invalid value: 0: "},
 		"a wave that takes no cluster": {"rest: true", "names: [mgmt-b/shop/b-1]", "LeftOver"},
-		"two policies":                 {"---\n", second + "---\n", "there are 2 policies: other, small; name one with --policy"},
+		"a label that is none": {
+			"clusters: {all: true}", `clusters: {selector: {matchLabels: {"a b": c}}}`,
+			`RolloutPolicy small: spec.clusters.selector: key: Invalid value: "a b": `,
+		},
+		"two policies": {"---\n", second + "---\n", "there are 2 policies: other, small; name one with --policy"},
 		"another namespace": {
 			"{name: small, namespace: fleet}", "{name: small, namespace: flet}", "accepted: metadata.namespace: fleet",
 		},
