@@ -186,6 +186,43 @@ func deadlineExceeded(b *board) *standing {
 		w.Name, w.Deadline, b.tallies[b.current].succeeded, w.Planned, list(late))
 }
 
+// lateUnproven: the current wave is past its deadline, after which the policy goes on, and cannot be closed, since none of
+// its clusters has succeeded (law 15).
+func (b *board) lateUnproven() bool {
+	if b.current == len(b.Waves) || b.current == b.catchUp {
+		return false
+	}
+	w := &b.Waves[b.current]
+	return w.DeadlineContinue && !w.Canary && b.tallies[b.current].succeeded == 0 && b.overdue(b.current)
+}
+
+// late is the standing of a rollout whose current wave is past its deadline and proves nothing yet.
+func late(b *board) *standing {
+	if !b.lateUnproven() {
+		return nil
+	}
+	hold := b.openUntilProven()
+	return &standing{PhaseProgressing, hold.Reason, hold.Message}
+}
+
+// openUntilProven is why no later wave begins although the deadline has passed.
+func (b *board) openUntilProven() *Waiting {
+	w := &b.Waves[b.current]
+	return wait(ReasonDeadlineExceeded, "wave %s was not through within %s of work, and stays open, with no later wave begun, until "+
+		"one of its clusters has succeeded; look at %s, or give a new target", w.Name, w.Deadline, list(b.open(b.current)))
+}
+
+// open are the clusters of a wave that may still succeed.
+func (b *board) open(wave int) []string {
+	var names []string
+	for i := range b.Clusters {
+		if c := &b.Clusters[i]; b.wave[i] == wave && !c.final() {
+			names = append(names, c.Path)
+		}
+	}
+	return names
+}
+
 // unfinished are the clusters of a wave that have not ended.
 func (b *board) unfinished(wave int) []string {
 	var names []string

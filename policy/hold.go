@@ -78,13 +78,30 @@ func (b *board) stuck(holds []ClusterHold) *Waiting {
 	switch {
 	case b.cutOff != nil && t.deferred > 0:
 		return b.isolated() // those that are put off are so for that reason alone
+	case t.active == 0 && t.succeeded == 0 && t.deferred > 0 && b.current != b.catchUp && len(holds) > 0:
+		return b.allPutOff(holds[0])
+	case b.lateUnproven():
+		return b.openUntilProven()
 	case len(holds) == 0 || t.active > t.held:
 		return nil
-	case t.active == 0 && t.succeeded == 0 && t.deferred > 0 && b.current != b.catchUp:
-		return wait(ReasonNothingProven, "no cluster of wave %s has succeeded, and %d are put off: %s: %s",
-			b.Waves[b.current].Name, t.deferred, holds[0].Path, holds[0].Waiting.Message)
 	}
 	return holds[0].Waiting.of(holds[0].Path)
+}
+
+// allPutOff is the wait of a wave of which nothing has succeeded and all that could is put off. Where nobody comes back by
+// itself it lasts until a person acts.
+func (b *board) allPutOff(first ClusterHold) *Waiting {
+	t := &b.tallies[b.current]
+	hold := wait(ReasonNothingProven, "no cluster of wave %s has succeeded, and %d are put off, so it stays open, with no later wave "+
+		"begun, until one of them is back and has succeeded: %s: %s", b.Waves[b.current].Name, t.deferred, first.Path,
+		first.Waiting.Message)
+	hold.Act = true
+	for i := range b.Clusters {
+		if c := &b.Clusters[i]; b.wave[i] == b.current && c.Phase == Deferred {
+			hold.Act = hold.Act && NeedsAct(c.Reason)
+		}
+	}
+	return hold
 }
 
 // bound keeps the first MaxHolds.

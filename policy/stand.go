@@ -32,6 +32,7 @@ func (b *board) stand() standing {
 		paused,           // the policy's own brake
 		soakingNow,       // law 8
 		awaitingApproval, // the next start needs the word of people
+		late,             // past its deadline, and nothing is proven
 		catchingUp,       // only what was put off is left
 	} {
 		if s := applies(b); s != nil {

@@ -265,12 +265,54 @@ func TestLaw15AWaveThatTimesOutClosesOnlyWithASuccess(t *testing.T) {
 	s := onShift(t, build(fleet(0, 2, 1), catchUp, due(1, time.Hour), goesOn(1), is(0, "Run Progressing"),
 		func(f *policy.Fleet) { f.HasCanaries = false }))
 	s.at(time.Hour)
-	s.at(2*time.Hour).wants("Progressing", "Progressing", "MaxConcurrency")
+	s.at(2*time.Hour).wants("Progressing", "DeadlineExceeded", "MaxConcurrency")
 	if s.last.Current != "w1" || s.last.Waves[1].Closed {
 		t.Errorf("goes on though nothing has succeeded: %s", s.last)
+	}
+	words := "wave w1 was not through within 1h0m0s of work, and stays open, with no later wave begun, until one of its clusters has " +
+		"succeeded; look at a/ns/c0, a/ns/c1, or give a new target"
+	if s.last.Message != words {
+		t.Errorf("says %q, want %q", s.last.Message, words)
 	}
 	s.at(3*time.Hour, succeeds(0, 180)).writes("c2=Run")
 	if got := s.last.Waves[1]; !got.Closed || got.Deferred != 1 || got.Succeeded != 1 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestLaw17AWaveThatIsLateAndProvesNothingSaysWhatToDo: with everything in flight there would be no wait, and with everything
+// put off there is only one that ends when somebody comes back.
+func TestLaw17AWaveThatIsLateAndProvesNothingSaysWhatToDo(t *testing.T) {
+	wave := func(first, second string) policy.Fleet {
+		return build(fleet(0, 2, 1), catchUp, due(1, time.Hour), goesOn(1), concurrency(2), is(0, first), is(1, second),
+			func(f *policy.Fleet) { f.HasCanaries, f.Waves[1].Worked = false, policy.Clock{Elapsed: time.Hour} })
+	}
+	for name, tc := range map[string]struct {
+		fleet        policy.Fleet
+		reason, wait string
+		act          bool
+	}{
+		"all in flight":           {wave("Run Progressing", "Run Progressing"), "DeadlineExceeded", "DeadlineExceeded", false},
+		"one held":                {wave("Run Progressing", "Hold Holding OnHold"), "DeadlineExceeded", "DeadlineExceeded", false},
+		"one put off":             {wave("Run Progressing", "Wait Deferred Unreachable"), "DeadlineExceeded", "DeadlineExceeded", false},
+		"all put off":             {wave("Wait Deferred ClusterPaused", "Wait Deferred Unreachable"), "Progressing", "NothingProven", false},
+		"all put off by people":   {wave("Wait Deferred ClusterPaused", "Wait Deferred ClusterPaused"), "Progressing", "NothingProven", true},
+		"one failed, one put off": {build(wave("Run Failed settled", "Wait Deferred ClusterPaused"), failures(1)), "Progressing", "NothingProven", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := onShift(t, tc.fleet)
+			s.wants("Progressing", tc.reason, tc.wait)
+			if s.last.Waiting.Act != tc.act {
+				t.Errorf("%+v", *s.last.Waiting)
+			}
+			for _, words := range []string{"stays open", "no later wave"} {
+				if !strings.Contains(s.last.Waiting.Message, words) {
+					t.Errorf("%q does not say %q", s.last.Waiting.Message, words)
+				}
+			}
+			if s.last.Current != "w1" {
+				t.Errorf("in %s", s.last.Current)
+			}
+		})
 	}
 }
