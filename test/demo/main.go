@@ -45,7 +45,7 @@ func demo(ctx context.Context, out io.Writer) error {
 	if err := script(f); err != nil {
 		return err
 	}
-	w, err := f.Watch(ctx, limits())
+	w, err := f.Watch(ctx, fleet.Rules{Limits: limits()})
 	if err != nil {
 		return err
 	}

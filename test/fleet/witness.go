@@ -23,8 +23,7 @@ import (
 // a cluster beside a canary that has not succeeded, two control plane machines of one cluster in flight, more clusters
 // in flight than a wave allows.
 type Witness struct {
-	limits   map[string]int // clusters in flight at once, by wave
-	policies []string       // whose ClusterUpgrades are looked at; empty: all
+	rules Rules
 
 	mu       sync.Mutex
 	upgrades map[types.UID]*fleetv1.ClusterUpgrade
@@ -35,11 +34,20 @@ type Witness struct {
 	ran  []string // clusters in the order in which they began
 }
 
-// Watch starts a witness of the ClusterUpgrades of some policies, all when none is named, and of all machines. The
-// limits are the clusters that may be in flight at once, by wave. It ends with ctx.
-func (f *Fleet) Watch(ctx context.Context, limits map[string]int, policies ...string) (*Witness, error) {
+// Rules are what a witness holds upgrades to.
+type Rules struct {
+	// Limits are the clusters that may be in flight at once, by wave.
+	Limits map[string]int
+	// Policies whose ClusterUpgrades are looked at. Empty: all.
+	Policies []string
+	// Members whose machines are looked at. Empty: all. A watch of one that is frozen for long breaks.
+	Members []string
+}
+
+// Watch starts a witness. It ends with ctx.
+func (f *Fleet) Watch(ctx context.Context, rules Rules) (*Witness, error) {
 	w := &Witness{
-		limits: limits, policies: policies, upgrades: map[types.UID]*fleetv1.ClusterUpgrade{},
+		rules: rules, upgrades: map[types.UID]*fleetv1.ClusterUpgrade{},
 		inFlight: map[string]map[string]bool{}, most: map[string]int{},
 	}
 	events, err := f.Hub.Watch(ctx, &fleetv1.ClusterUpgradeList{})
@@ -48,6 +56,9 @@ func (f *Fleet) Watch(ctx context.Context, limits map[string]int, policies ...st
 	}
 	go w.follow(ctx, events, w.upgrade)
 	for name, c := range f.watching {
+		if len(rules.Members) > 0 && !slices.Contains(rules.Members, name) {
+			continue
+		}
 		events, err := c.Watch(ctx, &clusterv1.MachineList{})
 		if err != nil {
 			return nil, err
@@ -89,7 +100,7 @@ func (w *Witness) say(format string, args ...any) {
 // upgrade is called with mu held.
 func (w *Witness) upgrade(e watch.Event) {
 	cu, ok := e.Object.(*fleetv1.ClusterUpgrade)
-	if !ok || len(w.policies) > 0 && !slices.Contains(w.policies, cu.Labels[rollout.PolicyLabel]) {
+	if !ok || len(w.rules.Policies) > 0 && !slices.Contains(w.rules.Policies, cu.Labels[rollout.PolicyLabel]) {
 		return
 	}
 	if before := w.upgrades[cu.UID]; runs(cu) && (before == nil || !runs(before)) {
@@ -111,7 +122,7 @@ func (w *Witness) upgrade(e watch.Event) {
 	}
 	for wave, n := range active {
 		w.most[wave] = max(w.most[wave], n)
-		if limit, known := w.limits[wave]; known && n > limit {
+		if limit, known := w.rules.Limits[wave]; known && n > limit {
 			w.say("%d clusters of wave %s are in flight, %d are allowed", n, wave, limit)
 		}
 	}

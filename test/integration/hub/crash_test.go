@@ -20,7 +20,7 @@ var _ = Describe("a hub that is killed in mid-rollout, and its hosted engine wit
 		const name, replaced = "crash", "north/crash/eu-9"
 		paths := []string{"north/crash/eu-1", "north/crash/eu-2", "north/crash/eu-3"}
 		clusters(ctx, Default, name, append(paths, replaced)...)
-		witness, err := world.Watch(ctx, map[string]int{"rest": 2}, name)
+		witness, err := world.Watch(ctx, fleet.Rules{Limits: map[string]int{"rest": 2}, Policies: []string{name}})
 		Expect(err).NotTo(HaveOccurred())
 
 		p := policyFor(name)

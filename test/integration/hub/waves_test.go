@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
+	"github.com/windlass-dev/windlass/test/fleet"
 )
 
 // waves is the main job: a canary and two waves over two members, one with the engine hosted by the hub.
@@ -20,7 +21,10 @@ func waves(ctx context.Context, g Gomega) {
 	late := []string{"north/waves/eu-3", "south/waves/us-2", "south/waves/us-3"}
 	all := slices.Concat([]string{canary}, early, late)
 	clusters(ctx, g, name, all...)
-	witness, err := world.Watch(ctx, map[string]int{"canaries": 1, "early": 2, "rest": 2}, name)
+	witness, err := world.Watch(ctx, fleet.Rules{
+		Limits: map[string]int{"canaries": 1, "early": 2, "rest": 2}, Policies: []string{name},
+		Members: []string{north, south}, // another story freezes east
+	})
 	g.Expect(err).NotTo(HaveOccurred())
 
 	p := policyFor(name)
