@@ -60,9 +60,11 @@ func (b *board) labours(wave int) (runs bool, until time.Time) {
 // workedSince: it has ended since the clock runs, and may have kept it running until then.
 func (c *Cluster) workedSince(since time.Time) bool { return !since.IsZero() && c.EndedAt.After(since) }
 
-// span is when a cluster may be worked on: while its calendars are open, up to an instant if there is one.
+// span is when a cluster may be worked on: while its calendars are open and it is not frozen, up to an instant if there is
+// one. A cluster that is new has not begun.
 type span struct {
 	hours *hours
+	isNew bool
 	end   time.Time
 }
 
@@ -71,7 +73,7 @@ type span struct {
 func (b *board) breaks(from time.Time, spans []span) time.Time {
 	sets := make([]window.Set, len(spans))
 	for i, s := range spans {
-		sets[i] = s.hours.openSince(from)
+		sets[i] = s.allowed()
 	}
 	for at := from; ; {
 		reached := at
@@ -95,18 +97,11 @@ func (b *board) breaks(from time.Time, spans []span) time.Time {
 	}
 }
 
-// openSince is when the calendars are open and no Freeze is in force that began later. Of one that reaches further back
-// it is not known when it was made.
-func (h *hours) openSince(from time.Time) window.Set {
-	calendars := make([]*window.Calendar, 0, len(h.calendars))
-	for i := range h.calendars {
-		calendars = append(calendars, h.calendars[i].Hours)
-	}
-	set := window.NewSet(calendars...)
-	for i := range h.freezes {
-		if f := &h.freezes[i]; !f.NewClustersOnly && f.From.After(from) {
-			set = set.Except(window.Span{Start: f.From, End: f.Until})
-		}
+// allowed is when work was allowed, is and will be, as far as calendars and freezes say.
+func (s span) allowed() window.Set {
+	set := s.hours.calendar.Except(s.hours.stopped...)
+	if s.isNew {
+		set = set.Except(s.hours.shutOut...)
 	}
 	return set
 }
@@ -121,7 +116,7 @@ func (b *board) workable(c *Cluster) (s span, now bool) {
 	}
 	b.edge(h.closes)
 	b.edge(h.next.Start)
-	s.hours = h
+	s.hours, s.isNew = h, c.untouched()
 	switch {
 	case c.Phase.Ended():
 		s.end = c.EndedAt

@@ -77,6 +77,8 @@ type Freeze struct {
 	Name, Reason, By string
 	// From and Until bound it, half-open. Zero From: since ever; zero Until: until it is removed.
 	From, Until time.Time
+	// Created is when it was made: before that it stopped nothing. Zero: that is not known.
+	Created time.Time
 	// NewClustersOnly: machines of clusters that have begun may still begin (effect NoNewClusters).
 	NewClustersOnly bool
 	// All: every cluster of the rollout is covered; else those whose IDs are in Clusters.

@@ -33,6 +33,7 @@ func (b *board) addFreezes(h *hours, c Cluster) {
 			// One that is over counts, too: an opening that it took was not missed.
 			spans = append(spans, window.Span{Start: f.From, End: f.Until})
 		}
+		h.stop(f)
 		if !f.Until.IsZero() && !f.Until.After(b.now) {
 			continue
 		}
@@ -46,6 +47,18 @@ func (b *board) addFreezes(h *hours, c Cluster) {
 	h.noStart, h.noMachine = frozen(h.freezes, b.now), frozen(h.stops, b.now)
 	if len(spans) > 0 {
 		h.set = h.set.Except(spans...)
+	}
+}
+
+// stop notes when a Freeze stops machines, or new clusters: not before it was made.
+func (h *hours) stop(f Freeze) {
+	span := window.Span{Start: latest(f.From, f.Created), End: f.Until}
+	switch {
+	case span.Start.IsZero(), !span.End.IsZero() && !span.Start.Before(span.End):
+	case f.NewClustersOnly:
+		h.shutOut = append(h.shutOut, span)
+	default:
+		h.stopped = append(h.stopped, span)
 	}
 }
 

@@ -41,6 +41,9 @@ type hours struct {
 	calendar, set window.Set
 	// problem of a calendar that cannot be asked, which is closed (law 9).
 	problem *Waiting
+	// stopped is when freezes stopped machines, stop them now or will, as far as it is known when they were made; shutOut
+	// is when those of new clusters did.
+	stopped, shutOut []window.Span
 	// noStart and noMachine are the freezes of now, for clusters that have not begun and for those that have.
 	noStart, noMachine *Waiting
 	// stops are the freezes of now and later that stop machines, by begin.

@@ -316,3 +316,47 @@ func TestLaw17AWaveThatIsLateAndProvesNothingSaysWhatToDo(t *testing.T) {
 		})
 	}
 }
+
+// TestLaw13AHubThatWasAwayCountsNoTimeInWhichAFreezeStoppedWork: the clock of a deadline was left running meanwhile.
+func TestLaw13AHubThatWasAwayCountsNoTimeInWhichAFreezeStoppedWork(t *testing.T) {
+	after := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
+	for name, tc := range map[string]struct {
+		freeze policy.Freeze
+		counts int
+	}{
+		"one without a begin counts from when it was made": {policy.Freeze{Created: after(30)}, 30},
+		"one from then on":                                        {policy.Freeze{From: after(30), Created: after(-60)}, 30},
+		"one that was made after its begin":                       {policy.Freeze{From: after(-60), Created: after(30)}, 30},
+		"one that was made right before and was not seen yet":     {policy.Freeze{Created: after(-1)}, 0},
+		"one that is over by now":                                 {policy.Freeze{Created: after(30), Until: after(60)}, 30},
+		"one that was over before":                                {policy.Freeze{Created: after(-60), Until: after(-30)}, 300},
+		"one of which it is not known when it was made":           {policy.Freeze{}, 300},
+		"one of new clusters lets work go on":                     {policy.Freeze{Created: after(30), NewClustersOnly: true}, 300},
+		"one of other clusters too":                               {policy.Freeze{Created: after(30), Clusters: map[string]bool{"c1": true}}, 300},
+		"one that was made and ended in no time takes no instant": {policy.Freeze{Created: after(30), Until: after(30)}, 300},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := onShift(t, build(fleet(0, 1), catchUp, due(1, 9*time.Hour), is(0, "Run Progressing"),
+				func(f *policy.Fleet) { f.HasCanaries = false }))
+			f := tc.freeze
+			f.Name, f.All = "brake", f.Clusters == nil
+			s.at(5*time.Hour, func(fleet *policy.Fleet) { fleet.Freezes = []policy.Freeze{f} })
+			if got := s.fleet.Waves[1].Worked.At(s.now); got != time.Duration(tc.counts)*time.Minute {
+				t.Errorf("counts %s, want %d minutes", got, tc.counts)
+			}
+		})
+	}
+}
+
+// TestLaw13AFreezeOfNewClustersStopsTheClockOfThoseThatWait: where nothing else is left in the wave.
+func TestLaw13AFreezeOfNewClustersStopsTheClockOfThoseThatWait(t *testing.T) {
+	s := onShift(t, build(fleet(0, 2), catchUp, due(1, 9*time.Hour), succeeds(0, 0), func(f *policy.Fleet) {
+		f.HasCanaries, f.OtherActive = false, 1
+	}))
+	s.at(5*time.Hour, func(f *policy.Fleet) {
+		f.Freezes = []policy.Freeze{{Name: "brake", All: true, NewClustersOnly: true, Created: noon.Add(30 * time.Minute)}}
+	})
+	if got := s.fleet.Waves[1].Worked; got != (policy.Clock{Elapsed: 30 * time.Minute}) {
+		t.Errorf("counts %+v", got)
+	}
+}

@@ -23,7 +23,7 @@ func (b *builder) freezes() []policy.Freeze {
 		s := &fz.Spec
 		f := policy.Freeze{
 			Name: fz.Name, Reason: s.Reason, By: s.By, From: floor(s.From), Until: ceil(s.Until),
-			NewClustersOnly: s.Effect == fleetv1.FreezeNoNewClusters,
+			Created: fz.CreationTimestamp.Time, NewClustersOnly: s.Effect == fleetv1.FreezeNoNewClusters,
 		}
 		if fz.Namespace != b.hub.Rollout.Namespace {
 			f.Name = fz.Namespace + "/" + fz.Name

@@ -230,8 +230,8 @@ func (w *world) lose(of func(*site) bool) {
 
 func (w *world) freezes(e Event) {
 	freeze := policy.Freeze{
-		Name: e.Name, Reason: e.Text, By: e.By, From: e.From, Until: e.Until, NewClustersOnly: e.NewClustersOnly,
-		All: e.Cluster == "",
+		Name: e.Name, Reason: e.Text, By: e.By, From: e.From, Until: e.Until, Created: w.now,
+		NewClustersOnly: e.NewClustersOnly, All: e.Cluster == "",
 	}
 	for _, r := range w.rollouts {
 		freeze.Clusters = map[string]bool{}
