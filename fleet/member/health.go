@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -101,10 +102,17 @@ func (p *Provider) failed(name multicluster.ClusterName, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	h := p.health[name]
-	h.State, h.Message = stateOf(err), err.Error()
+	h.State, h.Message = stateOf(err), words(err)
 	h.Failures++
 	p.health[name] = h
 }
+
+// localEnd is our end of a connection, whose port is another each time.
+var localEnd = regexp.MustCompile(`(\S+:\d+)->(\S+:\d+)`)
+
+// words are an error without what is another each time although the error is the same: a message that changes is a status
+// that is written, there and on every object that repeats it (law 18).
+func words(err error) string { return localEnd.ReplaceAllString(err.Error(), "$2") }
 
 func stateOf(err error) State {
 	switch {

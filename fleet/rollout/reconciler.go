@@ -283,5 +283,10 @@ func (r *Reconciler) release(ctx context.Context, ro *fleetv1.Rollout, h observe
 	if !controllerutil.RemoveFinalizer(ro, finalizer) {
 		return reconcile.Result{}, nil
 	}
-	return reconcile.Result{}, client.IgnoreNotFound(r.Hub.Patch(ctx, ro, client.MergeFrom(base)))
+	// A patch replaces the list, so that it must not be made of an old one: others have finalizers, too.
+	err := r.Hub.Patch(ctx, ro, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
+	if apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: behind}, nil
+	}
+	return reconcile.Result{}, client.IgnoreNotFound(err)
 }

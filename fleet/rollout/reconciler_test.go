@@ -4,6 +4,7 @@
 package rollout_test
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
@@ -413,6 +415,42 @@ func TestDeletingIsCancelling(t *testing.T) {
 				t.Errorf("%v, %d ClusterUpgrades are left", err, len(h.upgrades()))
 			}
 		})
+	}
+}
+
+// TestDeletingLeavesTheFinalizersOfOthers, also of one that was added since the Rollout was read.
+func TestDeletingLeavesTheFinalizersOfOthers(t *testing.T) {
+	h, rollout := started(t)
+	ro := &fleetv1.Rollout{}
+	h.get(rollout, ro)
+	if err := h.live.Delete(t.Context(), ro); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := h.look(rollout); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.withdrawn()
+	const others = "example.com/keep"
+	added := false
+	h.rollouts.Hub = interceptor.NewClient(h.cache.(client.WithWatch), interceptor.Funcs{Patch: func(
+		ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption,
+	) error {
+		if _, is := o.(*fleetv1.Rollout); is && !added {
+			added = true
+			h.get(rollout, ro)
+			ro.Finalizers = append(ro.Finalizers, others)
+			if err := h.live.Update(ctx, ro); err != nil {
+				return err
+			}
+		}
+		return c.Patch(ctx, o, p, opts...)
+	}})
+	h.settle(rollout)
+	h.get(rollout, ro)
+	if diff := cmp.Diff([]string{others}, ro.Finalizers); diff != "" || !added || len(h.upgrades()) != 0 {
+		t.Errorf("%d ClusterUpgrades are left; finalizers (-want +got):\n%s", len(h.upgrades()), diff)
 	}
 }
 
