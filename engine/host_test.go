@@ -38,7 +38,7 @@ import (
 const (
 	target  = "channel=1.34-classic/stable"
 	version = "v1.34.1"
-	patient = 60 * time.Second
+	patient = 3 * time.Minute // on a busy machine
 	often   = 20 * time.Millisecond
 )
 
@@ -47,7 +47,7 @@ var keys = protocol.KeysFor(protocol.ProviderPrefix)
 // world starts one management cluster with the given workload clusters, in which target leads to version.
 func world(t testing.TB, options []env.ManagementOption, specs ...build.ClusterSpec) (*env.World, *env.Management) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute) // the binaries may have to be built
 	defer cancel()
 	w, err := env.Start(ctx, env.Options{Log: os.Stderr})
 	if err != nil {
@@ -132,8 +132,9 @@ func hosted(t testing.TB, cl cluster.Cluster, o engine.Options) (stop func() err
 	}
 }
 
+// quick takes a lease that is free soon, and does not lose it on a busy machine.
 func quick() engine.Options {
-	return engine.Options{LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: 200 * time.Millisecond}
+	return engine.Options{LeaseDuration: 3 * time.Minute, RenewDeadline: 2 * time.Minute, RetryPeriod: 200 * time.Millisecond}
 }
 
 func annotate(t testing.TB, c client.Client, gvk schema.GroupVersionKind, name string, set map[string]string) {

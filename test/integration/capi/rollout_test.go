@@ -4,8 +4,6 @@
 package capi_test
 
 import (
-	"time"
-
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,7 +11,6 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/windlass-dev/windlass/engine/protocol"
-	simulated "github.com/windlass-dev/windlass/test/k8sd"
 )
 
 // slowTemplate is a machine template whose machines take their time to start.
@@ -35,7 +32,7 @@ var _ = Describe("rollout of a template in mid-upgrade", func() {
 	It("fault 2, C114: is waited for (RolloutRunning); then the machines that it made are upgraded, once each", func(ctx SpecContext) {
 		workers := group{rollout, false}
 		before := machines(ctx, workers)
-		Expect(stack.Sim().Script(before[0].Name, simulated.Done(2*time.Second))).To(Succeed())
+		letGo := held(before[0].Name)
 		Expect(stack.Client.Create(ctx, slowTemplate(rollout, "slow"))).To(Succeed())
 		grant(ctx, pool(rollout))
 		awaitRefresh(before[0].Name)
@@ -50,6 +47,7 @@ var _ = Describe("rollout of a template in mid-upgrade", func() {
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(waiting.Reason).To(Equal("RolloutRunning"))
 		}).Should(Succeed())
+		letGo()
 		awaitDone(ctx, pool(rollout))
 
 		expectUpgraded(ctx, workers, 2)

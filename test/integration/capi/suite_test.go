@@ -115,7 +115,7 @@ func startEngine() {
 	Expect(err).NotTo(HaveOccurred())
 	go func() {
 		hosted <- engine.Host(ctx, cl, engine.Options{
-			LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: time.Second,
+			LeaseDuration: 2 * time.Minute, RenewDeadline: time.Minute, RetryPeriod: time.Second, // not to be lost here
 			ControlPlaneKinds: []schema.GroupKind{{Group: "controlplane.cluster.x-k8s.io", Kind: "KubeadmControlPlane"}},
 			// The way to a node is the real one, but for an API server in memory that forwards no ports.
 			K8sd: func(live client.Reader) machine.K8sd {

@@ -4,8 +4,6 @@
 package capi_test
 
 import (
-	"time"
-
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -35,11 +33,13 @@ var _ = Describe("in-place upgrade", func() {
 	It("C092: upgrades a machine that joins a pool in mid-upgrade, in its turn", func(ctx SpecContext) {
 		workers := group{grow, false}
 		first := machines(ctx, workers)[0]
-		Expect(stack.Sim().Script(first.Name, simulated.Done(4*time.Second))).To(Succeed())
+		letGo := held(first.Name)
 		grant(ctx, pool(grow))
 		awaitRefresh(first.Name)
 
 		patch(ctx, pool(grow), replicas(3))
+		Eventually(func() []clusterv1.Machine { return machines(ctx, workers) }).Should(HaveLen(3))
+		letGo()
 		awaitDone(ctx, pool(grow))
 
 		expectUpgraded(ctx, workers, 3)
@@ -49,12 +49,14 @@ var _ = Describe("in-place upgrade", func() {
 		workers := group{shrink, false}
 		before := machines(ctx, workers)
 		first, last := before[0], before[2]
-		Expect(stack.Sim().Script(first.Name, simulated.Done(3*time.Second))).To(Succeed())
+		letGo := held(first.Name)
 		patch(ctx, &last, annotations(map[string]string{clusterv1.DeleteMachineAnnotation: ""}))
 		grant(ctx, pool(shrink))
 		awaitRefresh(first.Name)
 
 		patch(ctx, pool(shrink), replicas(2))
+		Eventually(func() []string { return names(staying(machines(ctx, workers))) }).ShouldNot(ContainElement(last.Name))
+		letGo()
 		awaitDone(ctx, pool(shrink))
 
 		expectUpgraded(ctx, workers, 2)

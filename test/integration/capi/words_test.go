@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/windlass-dev/windlass/engine/protocol"
+	simulated "github.com/windlass-dev/windlass/test/k8sd"
 )
 
 var keys = protocol.KeysFor(protocol.ProviderPrefix)
@@ -97,6 +98,11 @@ func machines(ctx context.Context, of group) []clusterv1.Machine {
 	return all
 }
 
+// staying are the machines that are not being deleted.
+func staying(all []clusterv1.Machine) []clusterv1.Machine {
+	return slices.DeleteFunc(all, func(m clusterv1.Machine) bool { return m.DeletionTimestamp != nil })
+}
+
 func names(all []clusterv1.Machine) []string {
 	var n []string
 	for _, m := range all {
@@ -126,6 +132,14 @@ func expectUnlocked(ctx context.Context, cluster string) {
 	GinkgoHelper()
 	err := stack.Client.Get(ctx, types.NamespacedName{Namespace: cluster, Name: protocol.LockName(cluster)}, &corev1.ConfigMap{})
 	Expect(apierrors.IsNotFound(err)).To(BeTrue(), "the lock: %v", err)
+}
+
+// held keeps the next refresh of a machine going until it is let go, so that what happens meanwhile happens meanwhile.
+func held(machine string) (letGo func()) {
+	GinkgoHelper()
+	gate := make(chan struct{})
+	Expect(stack.Sim().Script(machine, simulated.Done(0).Until(gate))).To(Succeed())
+	return func() { close(gate) }
 }
 
 // awaitRefresh waits until a machine's node has been asked to refresh.

@@ -5,7 +5,6 @@ package engine_test
 
 import (
 	"context"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -43,12 +42,11 @@ var _ = Describe("an owner with a release that the existing controllers go by", 
 
 	It("fault 3: is left alone by both when it is cancelled half way", func(ctx SpecContext) {
 		s := given(ctx, pool)
-		for _, m := range poolMachines {
-			s.script(m, k8sd.Done(time.Second))
-		}
+		letGo := s.held(poolMachines...)
 		s.ask(ctx, "eu-a")
 		first := s.inFlight(ctx, ours, poolMachines...)
 		s.annotate(ctx, "eu-a", map[string]any{ours.To: nil, protocol.PlanKey: nil})
+		letGo()
 
 		Eventually(func(g Gomega) {
 			g.Expect(s.marks(ctx, g, ours, first)).To(Equal(protocol.Marks{Status: protocol.StatusDone, Release: ourTarget}))

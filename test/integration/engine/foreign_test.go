@@ -4,20 +4,17 @@
 package engine_test
 
 import (
-	"time"
-
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
 	"github.com/windlass-dev/windlass/engine/protocol"
 	"github.com/windlass-dev/windlass/test/build"
-	"github.com/windlass-dev/windlass/test/k8sd"
 )
 
 var _ = Describe("a machine that the existing controllers work on", func() {
 	It("fault 9b: is waited for and not touched, and then upgraded once", func(ctx SpecContext) {
 		s := given(ctx, pool)
-		s.script("eu-a-1", k8sd.Done(2*time.Second))
+		letGo := s.held("eu-a-1")
 		s.annotate(ctx, "eu-a-1", map[string]any{theirs.To: theirTarget})
 		s.inFlight(ctx, theirs, "eu-a-1")
 		s.ask(ctx, "eu-a")
@@ -29,6 +26,7 @@ var _ = Describe("a machine that the existing controllers work on", func() {
 		Expect(s.marks(ctx, Default, theirs, "eu-a-1").State()).To(Equal(protocol.InProgress), "it is still at work")
 		Expect(s.refreshes("eu-a-0")).To(BeEmpty(), "it counts as at work")
 		Expect(s.marks(ctx, Default, ours, "eu-a-1")).To(Equal(protocol.Marks{}))
+		letGo()
 		s.finished(ctx, "eu-a")
 
 		Expect(s.refreshes("eu-a-0")).To(Equal([]string{ourTarget}))
@@ -59,12 +57,12 @@ var _ = Describe("a machine that the existing controllers work on", func() {
 	It("fault 13, fault 14: is the boundary at which an owner is taken over, its lock included", func(ctx SpecContext) {
 		s := given(ctx, func(c build.ClusterSpec) build.ClusterSpec { return c.ControlPlane(3) })
 		machines := []string{"eu-cp-0", "eu-cp-1", "eu-cp-2"}
-		for _, m := range machines {
-			s.script(m, k8sd.Done(time.Second))
-		}
+		letGo := s.held(machines...)
 		s.annotate(ctx, "eu-cp", map[string]any{theirs.To: theirTarget})
 		first := s.inFlight(ctx, theirs, machines...)
 		s.ask(ctx, "eu-cp")
+		Eventually(func(g Gomega) { s.retired(ctx, g, "eu-cp") }).WithContext(ctx).Should(Succeed())
+		letGo()
 		s.finished(ctx, "eu-cp")
 
 		s.retired(ctx, Default, "eu-cp")

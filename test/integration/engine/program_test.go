@@ -67,7 +67,8 @@ func startEngine(ctx context.Context, member *env.Management) *env.Program {
 	kubeconfig := filepath.Join(world.Dir(), member.Name+".kubeconfig")
 	Expect(os.WriteFile(kubeconfig, member.Kubeconfig(), 0o600)).To(Succeed())
 	program, err := world.Run("engine-"+member.Name, path, "--kubeconfig="+kubeconfig,
-		"--metrics-bind-address=0", "--health-probe-bind-address=0")
+		"--metrics-bind-address=0", "--health-probe-bind-address=0",
+		"--lease-duration="+leaseDuration.String(), "--lease-renew-deadline="+renewDeadline.String())
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(program.Kill)
 	return program

@@ -138,6 +138,16 @@ func (s *scene) script(machine string, steps ...k8sd.Step) {
 	Expect(world.Sim().Script(s.Node(machine), steps...)).To(Succeed())
 }
 
+// held keeps the next refresh of machines going until it is let go, so that what happens meanwhile happens meanwhile.
+func (s *scene) held(machines ...string) (letGo func()) {
+	GinkgoHelper()
+	gate := make(chan struct{})
+	for _, m := range machines {
+		s.script(m, k8sd.Done(0).Until(gate))
+	}
+	return func() { close(gate) }
+}
+
 // refreshes are the targets that the node of a machine was asked for, in order.
 func (s *scene) refreshes(machine string) []string {
 	targets := []string{}

@@ -17,6 +17,8 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
@@ -59,8 +61,10 @@ var _ = BeforeSuite(func() {
 	)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() error { return world.Close() })
-	run(through)
-	run(beside)
+	for _, member := range []string{through, beside} {
+		run(member)
+		leads(ctx, member)
+	}
 	world.World.Sim().Default(k8sd.Done(300 * time.Millisecond))
 	world.World.Sim().Release(nextTarget, nextVersion)
 	world.World.Sim().Release(oldTarget, oldVersion)
@@ -81,6 +85,18 @@ func run(member string) {
 		stop()
 		running.Wait()
 	})
+}
+
+// leads waits until the controllers of a member have their leader Leases, by which the hub knows them.
+func leads(ctx context.Context, member string) {
+	GinkgoHelper()
+	leases := coordinationv1client.NewForConfigOrDie(world.Members[member].Config)
+	for _, key := range provider.Leases() {
+		Eventually(func() error {
+			_, err := leases.Leases(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+			return err
+		}).WithContext(ctx).Should(Succeed())
+	}
 }
 
 // What the hub said is what a failure is understood from.

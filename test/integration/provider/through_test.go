@@ -97,7 +97,7 @@ var _ = Describe("engine: Provider, grant: Machine", func() {
 		w := watch(ctx, through, name)
 		script(path, stuck, k8sd.Pruned(time.Second))
 		p := policyFor(name)
-		p.Spec.Upgrade.Machine.Timeout = &metav1.Duration{Duration: 5 * time.Second}
+		p.Spec.Upgrade.Machine.Timeout = &metav1.Duration{Duration: 20 * time.Second}
 		Expect(world.Hub.Create(ctx, p)).To(Succeed())
 		phase(ctx, name, fleetv1.RolloutSucceeded)
 		Expect(posts(ctx, Default, path)).To(HaveEach(1))
@@ -130,13 +130,17 @@ var _ = Describe("engine: Provider, grant: Machine", func() {
 		const machine = "eu-1-cp-0"
 		path := clusterFor(ctx, name, through)
 		w := watch(ctx, through, name)
-		script(path, machine, k8sd.Done(3*time.Second))
+		gate := make(chan struct{})
+		script(path, machine, k8sd.Done(0).Until(gate))
 		Expect(world.Hub.Create(ctx, policyFor(name))).To(Succeed())
 		_, err := world.AwaitMachine(ctx, path, func(m *clusterv1.Machine) bool {
 			return keys.Read(m.Annotations).State() == protocol.InProgress
 		})
 		Expect(err).NotTo(HaveOccurred())
+		ro := rolloutOf(ctx, Default, name)
 		stop(ctx)
+		Eventually(func(g Gomega) { stops(ctx, g, ro.Name) }).WithContext(ctx).Should(Succeed())
+		close(gate)
 
 		stopped := func(g Gomega) {
 			machines, owners := releases(ctx, g, path, keys)

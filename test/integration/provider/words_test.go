@@ -104,6 +104,16 @@ func upgradeOf(ctx context.Context, g Gomega, policy string) fleetv1.ClusterUpgr
 	return list.Items[0]
 }
 
+// stops claims that no cluster of a rollout is to begin a machine any more.
+func stops(ctx context.Context, g Gomega, name string) {
+	GinkgoHelper()
+	var list fleetv1.ClusterUpgradeList
+	g.Expect(world.Hub.List(ctx, &list, client.MatchingLabels{rollout.RolloutLabel: name})).To(Succeed())
+	for _, cu := range list.Items {
+		g.Expect(cu.DeletionTimestamp != nil || cu.Spec.Intent == fleetv1.IntentWithdraw).To(BeTrue(), "intent %s", cu.Spec.Intent)
+	}
+}
+
 // script sets what the next refreshes of a machine do.
 func script(path, machine string, steps ...k8sd.Step) {
 	GinkgoHelper()
