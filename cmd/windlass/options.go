@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,9 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -42,6 +41,9 @@ func (o *options) hub() (client.WithWatch, string, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("finding the hub: %w; name a kubeconfig with --kubeconfig or KUBECONFIG", err)
 	}
+	if o.nowhere(config) {
+		return nil, "", errors.New("finding the hub: no kubeconfig is there; accepted: --kubeconfig, the variable KUBECONFIG, or --server")
+	}
 	namespace, _, err := o.flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return nil, "", fmt.Errorf("finding the namespace: %w; name one with --namespace", err)
@@ -51,6 +53,12 @@ func (o *options) hub() (client.WithWatch, string, error) {
 	}
 	hub, err := connect(config)
 	return hub, namespace, err
+}
+
+// nowhere: no kubeconfig, no flag and no Pod says where the hub is, and client-go falls back to an address of its own.
+func (o *options) nowhere(config *rest.Config) bool {
+	raw, err := o.flags.ToRawKubeConfigLoader().RawConfig()
+	return err == nil && len(raw.Clusters) == 0 && *o.flags.APIServer == "" && config.Host == "http://localhost:8080"
 }
 
 func connect(config *rest.Config) (client.WithWatch, error) {
@@ -63,21 +71,6 @@ func connect(config *rest.Config) (client.WithWatch, error) {
 		return nil, fmt.Errorf("connecting to the hub at %s: %w", config.Host, err)
 	}
 	return hub, nil
-}
-
-// explain tells what to do about an error of the hub, where that is known.
-func explain(err error) error {
-	const another = "choose another cluster with --context or --kubeconfig"
-	switch {
-	case err == nil:
-		return nil
-	case meta.IsNoMatchError(err):
-		return fmt.Errorf("%w: this cluster does not serve %s, so it is no Windlass hub; %s", err, fleetv1.GroupVersion,
-			another)
-	case utilnet.IsConnectionRefused(err), utilnet.IsTimeout(err):
-		return fmt.Errorf("%w: the hub does not answer; %s", err, another)
-	}
-	return err
 }
 
 // terminal reports whether out is one.

@@ -61,6 +61,10 @@ func (o *options) inventory(ctx context.Context, namespace, hubNamespace string)
 		func(l *fleetv1.ManagementClusterList) []fleetv1.ManagementCluster { return l.Items }); err != nil {
 		return nil, err
 	}
+	if len(objects.Members) == 0 {
+		return nil, fmt.Errorf("namespace %q of the hub holds no ManagementCluster; accepted: another with --namespace, "+
+			"or a policy of another in -f", namespace)
+	}
 	if objects.Clusters, err = list(ctx, hub, &fleetv1.WorkloadClusterList{}, namespace,
 		func(l *fleetv1.WorkloadClusterList) []fleetv1.WorkloadCluster { return l.Items }); err != nil {
 		return nil, err

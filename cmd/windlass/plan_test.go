@@ -65,7 +65,7 @@ func TestPlanAndSimulateSayWhatTheyCannotDo(t *testing.T) {
 		says string
 	}{
 		"a mistyped policy": {[]string{"plan", "smal"}, `no RolloutPolicy is called "smal"; accepted: small`},
-		"two policies":      {[]string{"plan", "a", "b"}, "give one, or none for all"},
+		"two policies":      {[]string{"plan", "a", "b"}, "accepted: one, or none for all"},
 		"no hub to ask": {
 			[]string{"plan", "small", "--server=http://127.0.0.1:1"}, "choose another cluster with --context or --kubeconfig",
 		},

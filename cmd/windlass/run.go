@@ -65,14 +65,11 @@ func root(name string) *cobra.Command {
 		command.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl " + plugin}
 	}
 	o.addFlags(command.PersistentFlags())
+	command.SetFlagErrorFunc(explainFlag)
 	command.AddCommand(statusCommand(o), watchCommand(o), planCommand(o), simulateCommand(), versionCommand())
-	return command
-}
-
-// onePolicy accepts no name or one.
-func onePolicy(_ *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return fmt.Errorf("%d policies are named (%s): give one, or none for all", len(args), strings.Join(args, ", "))
+	command.InitDefaultHelpCmd()
+	if help, _, err := command.Find([]string{"help"}); err == nil {
+		help.Args = topic
 	}
-	return nil
+	return command
 }

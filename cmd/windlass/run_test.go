@@ -6,6 +6,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -30,6 +34,8 @@ type hubServer struct {
 	mu    sync.Mutex
 	asked []string
 	lists map[string]any
+	// refuse lists with this code.
+	refuse int
 }
 
 func (h *hubServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -38,6 +44,13 @@ func (h *hubServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	answer, known := h.lists[r.URL.Path]
+	if h.refuse != 0 && strings.HasPrefix(r.URL.Path, group+"/") {
+		w.WriteHeader(h.refuse)
+		answer, known = metav1.Status{
+			TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Code: int32(h.refuse),
+			Reason: metav1.StatusReason(strings.ReplaceAll(http.StatusText(h.refuse), " ", "")),
+		}, true
+	}
 	if !known {
 		w.WriteHeader(http.StatusNotFound)
 		answer = metav1.Status{
@@ -173,8 +186,18 @@ func TestExitCodesTellErrorsFromFindings(t *testing.T) {
 		},
 		"a mistyped policy":                  {[]string{"status", "k8s-1-3"}, exitError, `did you mean "k8s-1-33"?`},
 		"a mistyped policy to watch":         {[]string{"watch", "k8s-1-3"}, exitError, `did you mean "k8s-1-33"?`},
-		"two policies":                       {[]string{"status", "a", "b"}, exitError, "give one, or none for all"},
-		"an unknown form":                    {[]string{"status", "-o", "xml"}, exitError, "table, json, yaml"},
+		"two policies":                       {[]string{"status", "a", "b"}, exitError, "accepted: one, or none for all"},
+		"an unknown form":                    {[]string{"status", "-o", "wide"}, exitError, `--output "wide" is not known; accepted: table, json, yaml`},
+		"an unknown form of the version":     {[]string{"version", "-o", "table"}, exitError, "accepted: text, json, yaml"},
+		"a mistyped flag":                    {[]string{"status", "--fial-on=halted"}, exitError, "unknown flag: --fial-on; did you mean --fail-on? accepted: "},
+		"a letter that is no flag":           {[]string{"plan", "-x"}, exitError, "accepted: those that windlass plan --help lists"},
+		"neither yes nor no":                 {[]string{"watch", "--plain=maybe"}, exitError, `--plain "maybe" is neither true nor false; accepted: --plain`},
+		"a flag without its value":           {[]string{"plan", "--from"}, exitError, "accepted: what windlass plan --help says"},
+		"help on nothing":                    {[]string{"help", "statu"}, exitError, `unknown command "statu"`},
+		"help on a command":                  {[]string{"help", "status"}, exitOK, ""},
+		"an argument for a flag":             {[]string{"simulate", "policy.yaml"}, exitError, `takes no argument such as "policy.yaml"; accepted: -f policy.yaml`},
+		"no kubeconfig of that name":         {[]string{"status", "--kubeconfig=/nowhere"}, exitError, "/nowhere"},
+		"a namespace without a fleet":        {[]string{"plan", "k8s-1-33"}, exitError, `namespace "fleet" of the hub holds no ManagementCluster; accepted: `},
 		"a mistyped command":                 {[]string{"statsu"}, exitError, "status"},
 		"the version needs no hub":           {[]string{"version"}, exitOK, ""},
 		"no hub behind the address":          {[]string{"status", "--server=http://127.0.0.1:1"}, exitError, "--context"},
@@ -198,6 +221,64 @@ func TestAClusterThatIsNoHubIsCalledSo(t *testing.T) {
 	code, _, errs := windlass(t, "status")
 	if code != exitError || !strings.Contains(errs, "it is no Windlass hub") {
 		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+func TestWithoutAKubeconfigItSaysSo(t *testing.T) {
+	t.Setenv("KUBECONFIG", "")
+	t.Setenv("HOME", t.TempDir())
+	for _, command := range []string{"status", "watch", "plan"} {
+		code, _, errs := windlass(t, command)
+		if code != exitError || !strings.Contains(errs, "no kubeconfig is there; accepted: --kubeconfig") {
+			t.Errorf("%s: exit %d: %s", command, code, errs)
+		}
+	}
+}
+
+func TestAHubThatRefusesIsExplained(t *testing.T) {
+	for code, says := range map[int]string{
+		http.StatusForbidden:    "needed: get, list and watch on the kinds of fleet.windlass.dev, which the ClusterRole windlass-viewer holds",
+		http.StatusUnauthorized: "the hub does not accept the credentials of this context",
+	} {
+		h := newHub(t)
+		h.refuse = code
+		exit, _, errs := windlass(t, "status")
+		if exit != exitError || !strings.Contains(errs, says) {
+			t.Errorf("%d: exit %d: %s", code, exit, errs)
+		}
+	}
+}
+
+func TestACertificateThatIsNotTrustedIsExplained(t *testing.T) {
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	t.Cleanup(server.Close)
+	t.Setenv("KUBECONFIG", kubeconfig(t, server.URL))
+	code, _, errs := windlass(t, "status")
+	if code != exitError || !strings.Contains(errs, "--certificate-authority") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+func TestAHubWhoseNameIsNotKnownDoesNotAnswer(t *testing.T) {
+	err := explain(fmt.Errorf("listing: %w", &net.DNSError{Err: "no such host", Name: "hub.example.com", IsNotFound: true}))
+	if !strings.Contains(err.Error(), "the hub does not answer; choose another cluster with --context") {
+		t.Errorf("said %v", err)
+	}
+}
+
+func TestTheVersionIsReadByPrograms(t *testing.T) {
+	var asJSON, asYAML map[string]string
+	_, out, _ := windlass(t, "version", "-o", "json")
+	if err := json.Unmarshal([]byte(out), &asJSON); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	_, out, _ = windlass(t, "version", "-o", "yaml")
+	if err := yaml.UnmarshalStrict([]byte(out), &asYAML); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	if diff := cmp.Diff(asJSON, asYAML); diff != "" || asJSON["hubAPI"] != fleetv1.GroupVersion.String() {
+		t.Errorf("%v (-json +yaml):\n%s", asJSON, diff)
 	}
 }
 

@@ -23,7 +23,7 @@ func simulateCommand() *cobra.Command {
 			"kubectl get mc,wc,cal,fz -n fleet -o yaml prints it. No cluster is read or written.",
 		Example: "  windlass simulate -f policy.yaml -f inventory.yaml --from 2026-12-01 --approve\n" +
 			"  windlass simulate -f fleet/ --events mishaps.yaml --svg rollout.svg",
-		Args: cobra.NoArgs,
+		Args: flagsAlone,
 		RunE: func(c *cobra.Command, _ []string) error {
 			s.Stdin = c.InOrStdin()
 			return s.Run(c.OutOrStdout(), time.Now())

@@ -4,15 +4,13 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
+	"github.com/windlass-dev/windlass/cmd/windlass/form"
 	"github.com/windlass-dev/windlass/cmd/windlass/report"
 )
 
@@ -35,8 +33,7 @@ func statusCommand(o *options) *cobra.Command {
 		Example: "  windlass status\n  windlass status k8s-1-33 -o json\n  windlass status --fail-on=halted,unreachable",
 		Args:    onePolicy, ValidArgsFunction: o.complete,
 		RunE: func(c *cobra.Command, args []string) error {
-			write, err := writer(output)
-			if err != nil {
+			if err := form.Check(output, "table"); err != nil {
 				return err
 			}
 			troubles, err := parseTroubles(failOn)
@@ -47,7 +44,7 @@ func statusCommand(o *options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := write(r, c.OutOrStdout()); err != nil {
+			if err := form.Print(c.OutOrStdout(), output, r, r.Table); err != nil {
 				return err
 			}
 			return findings(r, troubles)
@@ -71,30 +68,6 @@ func (o *options) report(c *cobra.Command, policy string) (report.Report, error)
 	}
 	in.Policy = policy
 	return report.Build(in, time.Now())
-}
-
-// writer finds the function for a form of output.
-func writer(form string) (func(report.Report, io.Writer) error, error) {
-	switch form {
-	case "table", "":
-		return report.Report.Table, nil
-	case "json":
-		return func(r report.Report, out io.Writer) error {
-			e := json.NewEncoder(out)
-			e.SetIndent("", "  ")
-			return e.Encode(r)
-		}, nil
-	case "yaml":
-		return func(r report.Report, out io.Writer) error {
-			text, err := yaml.Marshal(r)
-			if err != nil {
-				return err
-			}
-			_, err = out.Write(text)
-			return err
-		}, nil
-	}
-	return nil, fmt.Errorf("--output=%s: give one of table, json, yaml", form)
 }
 
 func parseTroubles(texts []string) ([]report.Trouble, error) {

@@ -5,28 +5,51 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
+	"github.com/windlass-dev/windlass/cmd/windlass/form"
 	"github.com/windlass-dev/windlass/cmd/windlass/report"
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
 )
 
+// version is what a build tells of itself.
+type version struct {
+	Windlass string `json:"windlass"`
+	HubAPI   string `json:"hubAPI"`
+	Report   string `json:"report"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func (v version) text(out io.Writer) error {
+	_, err := fmt.Fprintf(out, "windlass %s\nhub API %s\nreport  %s\nbuilt   %s %s\n", v.Windlass, v.HubAPI, v.Report, v.Go, v.Platform)
+	return err
+}
+
 // versionCommand prints what this program was built from and what it speaks.
 func versionCommand() *cobra.Command {
-	return &cobra.Command{
+	output := ""
+	command := &cobra.Command{
 		Use:   "version",
 		Short: "Print what this program was built from, and the API it reads",
-		Args:  cobra.NoArgs,
+		Args:  flagsAlone,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := form.Check(output, "text"); err != nil {
+				return err
+			}
 			info, _ := debug.ReadBuildInfo()
-			_, err := fmt.Fprintf(c.OutOrStdout(), "windlass %s\nhub API %s\nreport  %s\nbuilt   %s %s/%s\n", built(info),
-				fleetv1.GroupVersion, report.APIVersion, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
+			v := version{
+				built(info), fleetv1.GroupVersion.String(), report.APIVersion, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH,
+			}
+			return form.Print(c.OutOrStdout(), output, v, v.text)
 		},
 	}
+	command.Flags().StringVarP(&output, "output", "o", "text", "Form of what is printed: text, json or yaml")
+	return command
 }
 
 // built is the version of the module and the commit, as far as the build recorded them.

@@ -4,15 +4,13 @@
 package trial
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"time"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/windlass-dev/windlass/cmd/windlass/files"
+	"github.com/windlass-dev/windlass/cmd/windlass/form"
 	"github.com/windlass-dev/windlass/cmd/windlass/rehearse"
 )
 
@@ -40,10 +38,8 @@ type setting struct {
 }
 
 func (c Common) setting(now time.Time) (setting, error) {
-	switch c.Output {
-	case "", "text", "json", "yaml":
-	default:
-		return setting{}, fmt.Errorf("--output %q is not known; accepted: text, json, yaml", c.Output)
+	if err := form.Check(c.Output, "text"); err != nil {
+		return setting{}, err
 	}
 	zone, err := time.LoadLocation(c.Zone)
 	if err != nil || c.Zone == "" || c.Zone == "Local" {
@@ -58,26 +54,13 @@ func (c Common) rehearsal(objects *files.Objects, from time.Time) (*rehearse.Reh
 	return rehearse.New(objects, rehearse.Options{Policy: c.Policy, HubNamespace: c.HubNamespace, At: from})
 }
 
-// form is something that can be printed for people.
-type form interface {
+// readable can be printed for people.
+type readable interface {
 	Text(w io.Writer, zone *time.Location) error
 }
 
-func (c Common) print(out io.Writer, f form, zone *time.Location) error {
-	switch c.Output {
-	case "json":
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(f)
-	case "yaml":
-		text, err := yaml.Marshal(f)
-		if err != nil {
-			return err
-		}
-		_, err = out.Write(text)
-		return err
-	}
-	return f.Text(out, zone)
+func (c Common) print(out io.Writer, r readable, zone *time.Location) error {
+	return form.Print(out, c.Output, r, func(out io.Writer) error { return r.Text(out, zone) })
 }
 
 // instant reads a date or an instant; an empty text stands for the default.

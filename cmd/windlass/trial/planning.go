@@ -5,6 +5,7 @@ package trial
 
 import (
 	"cmp"
+	"errors"
 	"io"
 	"time"
 
@@ -37,7 +38,9 @@ func (p Planning) Run(out io.Writer, now time.Time, hub func(namespace string) (
 		if err != nil {
 			return err
 		}
-		objects.Under(inventory)
+		if objects.Under(inventory); len(objects.Policies) == 0 {
+			return errors.New("this namespace of the hub holds no RolloutPolicy; accepted: -f policy.yaml, or another with --namespace")
+		}
 	}
 	r, err := p.rehearsal(objects, set.from)
 	if err != nil {
