@@ -7,12 +7,15 @@ package fleet
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -131,6 +134,7 @@ func (f *Fleet) populate(ctx context.Context, m Member) error {
 			return err
 		}
 		_, err = f.World.Run("engine-"+m.Name, f.engine, "--kubeconfig="+kubeconfig,
+			"--lease-duration="+lease.String(), "--lease-renew-deadline="+renewal.String(),
 			"--metrics-bind-address=0", "--health-probe-bind-address=0")
 		if err != nil {
 			return err
@@ -168,9 +172,17 @@ func (f *Fleet) store(name string, kubeconfig []byte) (string, error) {
 	return path, os.WriteFile(path, kubeconfig, 0o600)
 }
 
-// StartHub starts the hub's program. It may be called again after KillHub.
+// Leases of the programs. They outlast any pause of a busy machine: nobody starts a program again that lost its own.
+const (
+	lease   = 2 * time.Minute
+	renewal = time.Minute
+)
+
+// StartHub starts the hub's program. It may be called again after KillHub: the Lease of the one that was killed counts as
+// expired.
 func (f *Fleet) StartHub() error {
-	text, err := f.account(context.Background(), f.Server, "windlass-hub", "hub", "rbac")
+	ctx := context.Background()
+	text, err := f.account(ctx, f.Server, "windlass-hub", "hub", "rbac")
 	if err != nil {
 		return err
 	}
@@ -178,9 +190,13 @@ func (f *Fleet) StartHub() error {
 	if err != nil {
 		return err
 	}
+	held := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: "windlass-hub"}}
+	if err := client.IgnoreNotFound(f.Hub.Delete(ctx, held)); err != nil {
+		return fmt.Errorf("letting the hub's Lease expire: %w", err)
+	}
 	f.running, err = f.World.Run("windlass-hub", f.hub, "--kubeconfig="+kubeconfig, "--hub-id=hub",
 		"--probe-interval=1s",
-		"--leader-election-lease-duration=6s", "--leader-election-renew-deadline=5s", "--leader-election-retry-period=500ms",
+		"--leader-election-lease-duration="+lease.String(), "--leader-election-renew-deadline="+renewal.String(),
 		"--metrics-bind-address=0", "--health-probe-bind-address=0")
 	return err
 }
