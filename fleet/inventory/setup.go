@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -105,7 +106,8 @@ func upgraded(_ context.Context, cu *fleetv1.ClusterUpgrade) []mcreconcile.Reque
 	return []mcreconcile.Request{request(member.Name(cu.Namespace, cu.Spec.ManagementCluster), key)}
 }
 
-// all wakes every cluster of a member that has changed on the hub: it may have come back, or been accepted.
+// all wakes every cluster of a member that has changed on the hub: it may have come back, or been accepted. Those that are
+// recorded are among them, which another member of that name may not have.
 func (r *Reconciler) all(ctx context.Context, mc *fleetv1.ManagementCluster) []mcreconcile.Request {
 	name := member.Name(mc.Namespace, mc.Name)
 	m, engaged := r.Members.Member(name)
@@ -116,9 +118,24 @@ func (r *Reconciler) all(ctx context.Context, mc *fleetv1.ManagementCluster) []m
 	if err := m.Cluster.GetCache().List(ctx, clusters); err != nil {
 		return nil // its cache has ended; the next status of the member wakes us again
 	}
-	requests := make([]mcreconcile.Request, 0, len(clusters.Items))
-	for i := range clusters.Items {
-		requests = append(requests, request(name, client.ObjectKeyFromObject(&clusters.Items[i])))
+	var known fleetv1.WorkloadClusterList
+	if err := r.Hub.List(ctx, &known, client.InNamespace(mc.Namespace),
+		client.MatchingLabels{ManagementClusterLabel: mc.Name}); err != nil {
+		return nil // a cached read fails only when the hub is going down
+	}
+	return every(ctx, name, clusters.Items, known.Items)
+}
+
+// every is each cluster that a member has, and each that is recorded of it.
+func every(
+	ctx context.Context, name multicluster.ClusterName, has []unstructured.Unstructured, known []fleetv1.WorkloadCluster,
+) []mcreconcile.Request {
+	requests := make([]mcreconcile.Request, 0, len(has)+len(known))
+	for i := range has {
+		requests = append(requests, request(name, client.ObjectKeyFromObject(&has[i])))
+	}
+	for i := range known {
+		requests = append(requests, recorded(ctx, &known[i])...)
 	}
 	return requests
 }

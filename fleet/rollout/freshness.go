@@ -37,11 +37,21 @@ func (f *freshness) isPrimed(namespace string) bool {
 	return f.owed[namespace] != nil
 }
 
-// note remembers a write in a primed namespace by the resourceVersion that it returned.
+// note remembers a write in a primed namespace by the resourceVersion that it returned. One that is not primed is read live
+// before the next decision, whatever was written.
 func (f *freshness) note(namespace string, uid types.UID, version string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.owed[namespace][uid] = version
+	if owed := f.owed[namespace]; owed != nil {
+		owed[uid] = version
+	}
+}
+
+// doubt tells that it is not known whether a write in a namespace was made: it must be read live once more.
+func (f *freshness) doubt(namespace string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.owed, namespace)
 }
 
 // fresh reports whether a listing of a namespace, by uid and resourceVersion, holds all that is owed. What it holds is

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/go-multierror"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -117,12 +117,13 @@ func (r *Reconciler) fit(ctx context.Context, h *observe.Hub, wanted observe.Hub
 		return wrote, nil
 	}
 	observe.Foresee(wanted, r.Clock.Now())
+	var errs *multierror.Error
 	for _, cu := range want {
 		if err := r.Hub.Create(ctx, cu); client.IgnoreAlreadyExists(err) != nil {
-			return true, fmt.Errorf("making ClusterUpgrade %s: %w", cu.Name, err)
+			errs = multierror.Append(errs, fmt.Errorf("making ClusterUpgrade %s: %w", cu.Name, err))
 		}
 	}
-	return true, nil
+	return true, errs.ErrorOrNil()
 }
 
 // same: a ClusterUpgrade is as it is wanted. When it will probably be upgraded is no part of the plan.
@@ -138,17 +139,15 @@ func (r *Reconciler) join(ctx context.Context, h observe.Hub, inv observe.Invent
 	if err != nil {
 		return fmt.Errorf("looking for late clusters: %w", err)
 	}
+	var errs *multierror.Error
 	for _, cu := range late {
 		if err := r.MayWrite(); err != nil {
 			return fmt.Errorf("making ClusterUpgrades: %w", err)
 		}
-		err := r.Hub.Create(ctx, cu)
-		if apierrors.IsAlreadyExists(err) {
-			return nil // made before; the cache has not seen it
-		}
-		if err != nil {
-			return fmt.Errorf("making ClusterUpgrade %s: %w", cu.Name, err)
+		// One that is there was made before; the cache has not seen it.
+		if err := r.Hub.Create(ctx, cu); client.IgnoreAlreadyExists(err) != nil {
+			errs = multierror.Append(errs, fmt.Errorf("making ClusterUpgrade %s: %w", cu.Name, err))
 		}
 	}
-	return nil
+	return errs.ErrorOrNil()
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hashicorp/go-multierror"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -186,28 +187,57 @@ func (r *Reconciler) drive(ctx context.Context, h observe.Hub, d policy.Decision
 	for _, cu := range h.Upgrades {
 		byName[cu.Name] = cu
 	}
+	var wants []wanted
 	for _, change := range d.Intents {
 		changed[change.ID] = true
 		cu := byName[change.ID]
 		spec := cu.Spec
 		spec.Intent, spec.NotAfter, spec.Hold = fleetv1.Intent(change.Intent), bound(change.NotAfter), held[cu.Name]
 		spec.NotAfterFor = boundFor(h, cu, spec)
-		if err := r.want(ctx, cu, spec); err != nil {
-			return err
-		}
+		wants = append(wants, wanted{cu, spec})
 	}
 	for _, cu := range h.Upgrades {
-		if cu.Spec.Rollout.UID != h.Rollout.UID || changed[cu.Name] {
-			continue
-		}
-		spec := cu.Spec
-		spec.Hold, spec.NotAfterFor = held[cu.Name], boundFor(h, cu, spec)
-		if err := r.want(ctx, cu, spec); err != nil {
-			return err
+		if cu.Spec.Rollout.UID == h.Rollout.UID && !changed[cu.Name] {
+			spec := cu.Spec
+			spec.Hold, spec.NotAfterFor = held[cu.Name], boundFor(h, cu, spec)
+			wants = append(wants, wanted{cu, spec})
 		}
 	}
-	return nil
+	return r.writeAll(ctx, wants)
 }
+
+// wanted is what is wanted of a cluster.
+type wanted struct {
+	cu   *fleetv1.ClusterUpgrade
+	spec fleetv1.ClusterUpgradeSpec
+}
+
+// writeAll writes what is wanted of each cluster, whatever becomes of the others (case C075). A conflict is returned where
+// there is no other error. Of a write that failed in another way it is not known whether it was made, so that the next
+// decision is made on a live list (law 4).
+func (r *Reconciler) writeAll(ctx context.Context, wants []wanted) error {
+	var errs *multierror.Error
+	var stale error
+	for _, w := range wants {
+		err := r.want(ctx, w.cu, w.spec)
+		switch {
+		case errors.Is(err, errMayNotWrite):
+			return err
+		case apierrors.IsConflict(err):
+			stale = err
+		case err != nil:
+			errs = multierror.Append(errs, err)
+			defer r.fresh.doubt(w.cu.Namespace)
+		}
+	}
+	if err := errs.ErrorOrNil(); err != nil {
+		return err
+	}
+	return stale
+}
+
+// errMayNotWrite: this hub may no longer lead.
+var errMayNotWrite = errors.New("writing intents")
 
 // boundFor is the role of the machines that the end of an intent is for: of those that begin next.
 func boundFor(h observe.Hub, cu *fleetv1.ClusterUpgrade, spec fleetv1.ClusterUpgradeSpec) fleetv1.OwnerRole {
@@ -228,7 +258,7 @@ func (r *Reconciler) want(ctx context.Context, cu *fleetv1.ClusterUpgrade, spec 
 	next := cu.DeepCopy()
 	next.Spec = spec
 	if err := r.MayWrite(); err != nil {
-		return fmt.Errorf("writing intents: %w", err)
+		return fmt.Errorf("%w: %w", errMayNotWrite, err)
 	}
 	if err := r.Hub.Patch(ctx, next, client.MergeFromWithOptions(cu, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("writing the intent of ClusterUpgrade %s: %w", cu.Name, err)
@@ -253,6 +283,7 @@ func (r *Reconciler) write(ctx context.Context, ro *fleetv1.Rollout, s fleetv1.R
 	base := ro.DeepCopy()
 	ro.Status = s
 	if err := r.Hub.Status().Patch(ctx, ro, client.MergeFrom(base)); err != nil {
+		r.fresh.doubt(ro.Namespace)
 		return fmt.Errorf("writing the status of Rollout %s: %w", ro.Name, err)
 	}
 	r.fresh.note(ro.Namespace, ro.UID, ro.ResourceVersion)
@@ -274,10 +305,14 @@ func (r *Reconciler) release(ctx context.Context, ro *fleetv1.Rollout, h observe
 		}
 		mine = append(mine, cu)
 	}
+	var errs *multierror.Error
 	for _, cu := range mine {
 		if err := r.Hub.Delete(ctx, cu, client.Preconditions{UID: &cu.UID}); client.IgnoreNotFound(err) != nil {
-			return reconcile.Result{}, fmt.Errorf("deleting ClusterUpgrade %s: %w", cu.Name, err)
+			errs = multierror.Append(errs, fmt.Errorf("deleting ClusterUpgrade %s: %w", cu.Name, err))
 		}
+	}
+	if err := errs.ErrorOrNil(); err != nil {
+		return reconcile.Result{}, err
 	}
 	base := ro.DeepCopy()
 	if !controllerutil.RemoveFinalizer(ro, finalizer) {
