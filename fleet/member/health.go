@@ -44,6 +44,8 @@ type Health struct {
 	Failures       int
 	ServerVersion  string
 	lastWatchError string
+	// said is since when Message is what it is.
+	said time.Time
 }
 
 // Health returns the health of a member; one that was never connected is Connecting.
@@ -101,8 +103,11 @@ func (p *Provider) answered(name multicluster.ClusterName, version string) {
 func (p *Provider) failed(name multicluster.ClusterName, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	h := p.health[name]
-	h.State, h.Message = stateOf(err), words(err)
+	h, now := p.health[name], p.opts.Clock.Now()
+	// The errors of a member that stays away may take turns; one of them will do for a while (law 18).
+	if state := stateOf(err); h.State != state || h.Message == "" || now.Sub(h.said) >= seenPace {
+		h.State, h.Message, h.said = state, words(err), now
+	}
 	h.Failures++
 	p.health[name] = h
 }
