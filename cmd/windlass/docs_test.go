@@ -182,12 +182,60 @@ func TestThePolicyOfTheReadmeIsOne(t *testing.T) {
 	}
 }
 
-func TestLinksLeadSomewhere(t *testing.T) {
-	for _, from := range []string{"README.md", "docs/README.md", "docs/concepts.md", "docs/cli.md", "docs/status.md"} {
-		for _, link := range regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`).FindAllStringSubmatch(page(t, from), -1) {
-			if _, err := os.Stat(filepath.Join(repository, filepath.Dir(from), link[1])); err != nil {
-				t.Errorf("%s links to %s: %v", from, link[1], err)
+// pages are all pages of the repository.
+func pages(t *testing.T) []string {
+	t.Helper()
+	all := []string{"README.md"}
+	for _, pattern := range []string{"docs/*.md", "docs/*/*.md"} {
+		found, err := filepath.Glob(filepath.Join(repository, pattern))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		for _, path := range found {
+			name, err := filepath.Rel(repository, path)
+			if err != nil {
+				t.Fatal(err)
 			}
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// anchors are what can be linked to in a page, as the forges make it of headings.
+func anchors(text string) map[string]bool {
+	all := map[string]bool{"": true}
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
+		plain := regexp.MustCompile(`[^\p{L}\p{N}\- _]`).ReplaceAllString(strings.ToLower(heading[1]), "")
+		all["#"+strings.ReplaceAll(plain, " ", "-")] = true
+	}
+	return all
+}
+
+func TestLinksLeadSomewhere(t *testing.T) {
+	for _, from := range pages(t) {
+		for _, link := range regexp.MustCompile(`\]\(([^)#:\s]*)(#[^)]*)?\)`).FindAllStringSubmatch(page(t, from), -1) {
+			to := filepath.Join(filepath.Dir(from), link[1])
+			if link[1] == "" {
+				to = from
+			}
+			if _, err := os.Stat(filepath.Join(repository, to)); err != nil {
+				t.Errorf("%s links to %s: %v", from, link[1], err)
+			} else if strings.HasSuffix(to, ".md") && !anchors(page(t, to))[link[2]] {
+				t.Errorf("%s links to %s, which has no heading %s", from, to, link[2])
+			}
+		}
+	}
+}
+
+func TestEveryPageIsInAnIndex(t *testing.T) {
+	for _, name := range pages(t) {
+		folder, base := filepath.Split(name)
+		if base == "README.md" {
+			continue
+		}
+		if !strings.Contains(page(t, folder+"README.md"), "]("+base+")") {
+			t.Errorf("%sREADME.md does not list %s", folder, base)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -85,7 +86,7 @@ func expand(path string) ([]string, error) {
 	}
 	var names []string
 	err = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)) {
+		if err == nil && !entry.IsDir() && manifest(name) {
 			names = append(names, name)
 		}
 		return err
@@ -94,4 +95,11 @@ func expand(path string) ([]string, error) {
 		err = fmt.Errorf("%s: holds no .yaml, .yml or .json file", path)
 	}
 	return names, err
+}
+
+// manifest tells by its name whether a file of a folder is one. What is kustomize's own is not.
+func manifest(name string) bool {
+	extension := filepath.Ext(name)
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, extension) &&
+		strings.TrimSuffix(filepath.Base(name), extension) != "kustomization"
 }

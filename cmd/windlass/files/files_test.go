@@ -201,6 +201,10 @@ func TestListsAndFoldersAreReadAndWhatANewerHubWroteIsPassedOver(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.json"), []byte(list), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	kustomization := []byte("resources: [b.yaml]\n") // a folder in Git has one
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), kustomization, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	objects, err := files.Read(nil, dir)
 	if err != nil {
 		t.Fatal(err)
