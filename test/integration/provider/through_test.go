@@ -170,16 +170,25 @@ var _ = Describe("engine: Provider, grant: Machine", func() {
 		const name = "killed"
 		path := clusterFor(ctx, name, through)
 		w := watch(ctx, through, name)
-		script(path, "eu-1-cp-1", k8sd.Error(time.Second, refused))
+		gate := make(chan struct{})
+		script(path, "eu-1-cp-1", k8sd.Error(0, refused).Until(gate))
 		Expect(world.Hub.Create(ctx, policyFor(name))).To(Succeed())
-		for _, machine := range []string{"eu-1-cp-0", "eu-1-cp-1"} {
+		await := func(machine string, is func(protocol.Marks) bool) {
+			GinkgoHelper()
 			_, err := world.AwaitMachine(ctx, path, func(m *clusterv1.Machine) bool {
-				return m.Name == machine && keys.Read(m.Annotations).HasTo
+				return m.Name == machine && is(keys.Read(m.Annotations))
 			})
 			Expect(err).NotTo(HaveOccurred())
-			world.KillHub()
-			Expect(world.StartHub()).To(Succeed())
 		}
+		asked := func(m protocol.Marks) bool { return m.HasTo }
+		await("eu-1-cp-0", asked)
+		world.KillHub()
+		Expect(world.StartHub()).To(Succeed())
+		await("eu-1-cp-1", asked)
+		world.KillHub()
+		close(gate)
+		await("eu-1-cp-1", func(m protocol.Marks) bool { return m.Release == nextTarget }) // failed and tried again meanwhile
+		Expect(world.StartHub()).To(Succeed())
 		phase(ctx, name, fleetv1.RolloutSucceeded)
 		counted := posts(ctx, Default, path)
 		Expect(counted["eu-1-cp-1"]).To(BeNumerically(">=", 2))
