@@ -81,6 +81,36 @@ func TestACordonIsTakenAndGivenBackByWhoMadeIt(t *testing.T) {
 	}
 }
 
+func TestWhatAPersonDoesToANodeBetweenALookAndAWriteStands(t *testing.T) {
+	p := newPlace(t, "cordon-meanwhile")
+	meanwhile := func() {}
+	c := drainer(func(o *drain.Options) {
+		o.MayWrite = func() error { // asked between the two
+			now := meanwhile
+			meanwhile = func() {}
+			now()
+			return nil
+		}
+	})
+	meanwhile = func() { p.set(state{true, ""}) }
+	p.drained(c)
+	same(t, "a person's cordon", state{true, ""}, p.state())
+
+	p.set(state{true, by})
+	meanwhile = func() {
+		n := p.read()
+		before := n.DeepCopy()
+		n.Annotations = nil
+		if err := workload.Client.Patch(t.Context(), n, client.MergeFrom(before)); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := c.Uncordon(t.Context(), p.node, by); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "ours, which a person has made a person's", state{true, ""}, p.state())
+}
+
 // uuidOf makes a name of words one that an object may have.
 func uuidOf(words string) []byte {
 	var name []byte

@@ -180,6 +180,30 @@ func TestAMachineThatWasReplacedUnderItsNameHoldsNothing(t *testing.T) {
 	}
 }
 
+// What was decided about the holder before is not done to the one that has taken its place under its name meanwhile.
+func TestTheLockOfAMachineIsNotGivenBackForTheOneThatItReplacedUnderItsName(t *testing.T) {
+	for _, n := range []int{1, 2} {
+		f := locked(t, interceptor.Funcs{}, nil)
+		f.acquire("m0", n)
+		before, after := machine("m0"), machine("m0")
+		after.UID = "uid-after"
+		f.change("m0", func(m client.Object) { m.SetUID(after.UID) })
+		held, _, err := f.Acquire(t.Context(), cluster, after, n)
+		same(t, "error", nil, err)
+		same(t, "held by the one that is there", true, held)
+		for _, old := range []lock.Holder{holderOf(before), {Namespace: "shop", Name: "m0"}} {
+			same(t, "error", nil, f.Release(t.Context(), cluster, old))
+			holders, err := f.Holders(t.Context(), cluster)
+			same(t, "error", nil, err)
+			if len(holders) != 1 || holders[0].UID != after.UID || holders[0].Gone {
+				t.Errorf("of %d that may, holders after the release of %q: %+v", n, old.UID, holders)
+			}
+		}
+		same(t, "error", nil, f.Release(t.Context(), cluster, holderOf(after)))
+		same(t, "lock", map[string]string(nil), f.data())
+	}
+}
+
 func TestWhichMachineHoldsALockOfOneHolderStandsBesideItsBytes(t *testing.T) {
 	f := locked(t, interceptor.Funcs{}, nil)
 	f.acquire("m0", 1)

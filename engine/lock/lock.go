@@ -78,13 +78,14 @@ func (l Lock) Acquire(ctx context.Context, c capi.Cluster, m capi.Machine, n int
 	return true, holders, nil
 }
 
-// Release gives the lock back if the machine holds it, and does nothing if it does not.
-func (l Lock) Release(ctx context.Context, c capi.Cluster, machine types.NamespacedName) error {
+// Release gives the lock back if that very holder has it, and does nothing if it does not: another machine of its name
+// may have taken it since.
+func (l Lock) Release(ctx context.Context, c capi.Cluster, h Holder) error {
 	at, err := l.read(ctx, c)
 	if err != nil {
 		return err
 	}
-	rest := slices.DeleteFunc(slices.Clone(at.holders), heldBy(machine))
+	rest := slices.DeleteFunc(slices.Clone(at.holders), h.same)
 	switch {
 	case len(rest) == len(at.holders): // also where the lock cannot be read: nobody is known to hold it
 		return nil
@@ -241,6 +242,5 @@ func (h Holder) is(m capi.Machine) bool {
 	return h.Key() == m.Key() && (h.UID == "" || h.UID == m.UID)
 }
 
-func heldBy(machine types.NamespacedName) func(Holder) bool {
-	return func(h Holder) bool { return h.Key() == machine }
-}
+// same reports whether two holders are one; where the lock does not say which machine of its name it is, neither must.
+func (h Holder) same(other Holder) bool { return h.Key() == other.Key() && h.UID == other.UID }

@@ -106,9 +106,23 @@ func (f *fixture) acquire(name string, n int) bool {
 
 func (f *fixture) release(name string) {
 	f.t.Helper()
-	if err := f.Release(f.t.Context(), cluster, machine(name).Key()); err != nil {
+	holder := holderOf(machine(name))
+	holders, err := f.Holders(f.t.Context(), cluster)
+	if err != nil && !errors.Is(err, lock.ErrMalformed) {
 		f.t.Fatal(err)
 	}
+	for _, h := range holders { // one of the existing controllers has no UID
+		if h.Key() == holder.Key() {
+			holder = h
+		}
+	}
+	if err := f.Release(f.t.Context(), cluster, holder); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func holderOf(m capi.Machine) lock.Holder {
+	return lock.Holder{Namespace: m.Namespace, Name: m.Name, UID: m.UID}
 }
 
 func same(t *testing.T, what string, want, got any) {
@@ -252,7 +266,7 @@ func TestALockThatHasChangedSinceItWasReadIsLeftAlone(t *testing.T) {
 		},
 	}, nil)
 	f.acquire("m0", 1)
-	if err := f.Release(t.Context(), cluster, machine("m0").Key()); !errors.Is(err, member.ErrStale) {
+	if err := f.Release(t.Context(), cluster, holderOf(machine("m0"))); !errors.Is(err, member.ErrStale) {
 		t.Errorf("Release: %v", err)
 	}
 	same(t, "data", map[string]string{"lock-information": `{"machineName":"m1","machineNamespace":"shop"}`}, f.data())

@@ -88,7 +88,7 @@ func (s *section) look(ctx context.Context, l lock.Lock, m capi.Machine, n int) 
 func (s *section) leave(ctx context.Context, l lock.Lock, m capi.Machine) error {
 	defer s.wake(2)
 	for {
-		if err := l.Release(ctx, cluster, m.Key()); !errors.Is(err, member.ErrStale) {
+		if err := l.Release(ctx, cluster, holderOf(m)); !errors.Is(err, member.ErrStale) {
 			return err
 		}
 	}

@@ -134,6 +134,25 @@ func TestFault13_C094_ALockThatCannotBeReadIsNoFailureAndIsRepairedOnceNothingIs
 	})
 }
 
+// Until it is proven the others that take turns with us by the lock must not begin either.
+func TestFault13_15_TheLockIsKeptUntilTheMachineThatHoldsItIsProven(t *testing.T) {
+	w := newWorld(t, 3, 0)
+	w.grant("cp")
+	w.settle("cp")
+	w.begins("cp-0")
+	w.finishes("cp-0") // and its node does not show it yet
+	w.settle("cp")
+	same(t, "lock before the node shows its version", "cp-0", w.holder())
+	w.healthy("cp-0", false)
+	w.shows("cp-0", newVersion)
+	w.settle("cp")
+	same(t, "lock before the node is healthy", "cp-0", w.holder())
+	same(t, "marked", []string(nil), w.marked())
+	w.healthy("cp-0", true)
+	w.settle("cp")
+	same(t, "lock", "cp-1", w.holder())
+}
+
 func TestFault14_ACacheOlderThanTheLockGivesNothingBack(t *testing.T) {
 	for name, since := range map[string]func(w *world){
 		"from before the machine was marked": func(w *world) { w.grant("cp") },

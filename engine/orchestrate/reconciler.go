@@ -182,7 +182,7 @@ func (r *Reconciler) act(ctx context.Context, s scene, step Step) error {
 	case WriteOwner:
 		return r.writeOwner(ctx, s, step.Patch, step.Events)
 	case Unlock:
-		return r.Lock.Release(ctx, s.cluster, step.Holder.Key())
+		return r.Lock.Release(ctx, s.cluster, step.Holder)
 	case Wait:
 	}
 	return nil

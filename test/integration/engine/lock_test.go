@@ -43,7 +43,7 @@ var _ = Describe("A lock that two engines share", func() {
 
 			By("Giving it back at once too")
 			together(func(i int) error {
-				return settled(func() error { return replicas[i%2].Release(ctx, cluster, machines[i].Key()) })
+				return settled(func() error { return replicas[i%2].Release(ctx, cluster, holderOf(machines[i])) })
 			})
 			Expect(replicas[1].Holders(ctx, cluster)).To(BeEmpty())
 		}, NodeTimeout(3*time.Minute))
@@ -98,6 +98,10 @@ func settled(do func() error) error {
 			return err
 		}
 	}
+}
+
+func holderOf(m capi.Machine) lock.Holder {
+	return lock.Holder{Namespace: m.Namespace, Name: m.Name, UID: m.UID}
 }
 
 func count(held []bool) int {
