@@ -88,11 +88,11 @@ func memberWritable(b *board, c Cluster) *Waiting {
 	return wait(ReasonAccessReadOnly, "management cluster %s is registered with access: ReadOnly", c.Member)
 }
 
-func unhindered(_ *board, c Cluster) *Waiting {
+func unhindered(b *board, c Cluster) *Waiting {
 	if !GivesBack(c.Reason) {
 		return nil
 	}
-	return c.waiting()
+	return b.reported(&c)
 }
 
 func windowOpen(b *board, c Cluster) *Waiting {

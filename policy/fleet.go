@@ -194,8 +194,10 @@ type Cluster struct {
 	// Phase, Reason and Message as reported. An empty phase counts as Pending.
 	Phase           ClusterPhase
 	Reason, Message string
-	// Since is when Reason began.
-	Since time.Time
+	// Since is when Reason began. Until is when it ends by time alone, as reported; zero: that is not known. Act: it lasts
+	// until a person acts.
+	Since, Until time.Time
+	Act          bool
 	// LastError is the last thing that k8sd or the engine said about a failure.
 	LastError string
 	// Versions is the kubelet version reached per architecture, when Succeeded.

@@ -3,9 +3,14 @@
 
 package policy
 
-// waiting is a cluster's wait as it was reported.
-func (c *Cluster) waiting() *Waiting {
-	return &Waiting{Reason: c.Reason, Message: c.Message, Since: c.Since, Act: NeedsAct(c.Reason)}
+// reported is a cluster's wait as it was reported. An end that has passed is none: its controller looks again, and says more.
+func (b *board) reported(c *Cluster) *Waiting {
+	hold := &Waiting{Reason: c.Reason, Message: c.Message, Since: c.Since, Act: c.Act || NeedsAct(c.Reason)}
+	if c.Until.After(b.now) {
+		b.edge(c.Until)
+		hold.Until, hold.Act = c.Until, false
+	}
+	return hold
 }
 
 // of is a cluster's wait where it stands for the wave: it names the cluster.
@@ -22,7 +27,7 @@ func (b *board) holds(found map[int]*Waiting, pending bool) []ClusterHold {
 		c := &b.Clusters[i]
 		hold := found[i]
 		if hold == nil && (c.Phase == Holding || pending && b.wave[i] == b.current && c.keptBack()) {
-			hold = c.waiting()
+			hold = b.reported(c)
 		}
 		if hold != nil {
 			holds = append(holds, ClusterHold{c.ID, c.Path, *hold})
@@ -60,7 +65,9 @@ func (b *board) canaryDeferred() *Waiting {
 		}
 		hold := wait(ReasonCanaryDeferred, "canary %s is put off, and nothing starts before it: %s", c.Path,
 			c.lastWords())
-		hold.Since, hold.Act = c.Since, c.Reason != ReasonUnreachable
+		own := b.reported(c)
+		hold.Since, hold.Until = c.Since, own.Until
+		hold.Act = own.Until.IsZero() && c.Reason != ReasonUnreachable
 		return hold
 	}
 	return nil
@@ -97,9 +104,13 @@ func (b *board) allPutOff(first ClusterHold) *Waiting {
 		first.Waiting.Message)
 	hold.Act = true
 	for i := range b.Clusters {
-		if c := &b.Clusters[i]; b.wave[i] == b.current && c.Phase == Deferred {
-			hold.Act = hold.Act && NeedsAct(c.Reason)
+		c := &b.Clusters[i]
+		if b.wave[i] != b.current || c.Phase != Deferred {
+			continue
 		}
+		own := b.reported(c)
+		hold.Act = hold.Act && own.Act
+		hold.Until = sooner(hold.Until, own.Until)
 	}
 	return hold
 }

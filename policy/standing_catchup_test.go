@@ -208,3 +208,48 @@ func TestAWaveAwaitsApprovalOnlyWhileSomethingOfItCouldBegin(t *testing.T) {
 	soaks := inWave(0, func(w *policy.Wave) { w.Soak = time.Hour })
 	onShift(t, started(gated, soaks)).wants("Progressing", "Soaking", "Soaking")
 }
+
+// TestLaw17TheEndOfAWaitThatAClusterReportsIsShown: an owner puts it off until an instant, or until a person acts.
+func TestLaw17TheEndOfAWaitThatAClusterReportsIsShown(t *testing.T) {
+	ends := func(i int, minutes int) func(*policy.Fleet) {
+		return func(f *policy.Fleet) { f.Clusters[i].Until = noon.Add(time.Duration(minutes) * time.Minute) }
+	}
+	acts := func(i int) func(*policy.Fleet) { return func(f *policy.Fleet) { f.Clusters[i].Act = true } }
+	canary := func(edits ...func(*policy.Fleet)) policy.Fleet {
+		return build(build(fleet(1, 1), catchUp, is(0, "Wait Deferred DeferredByOwner")), edits...)
+	}
+	wave := func(second string, edits ...func(*policy.Fleet)) policy.Fleet {
+		return build(started(is(1, "Wait Deferred DeferredByOwner"), is(2, second)), edits...)
+	}
+	last := func(edits ...func(*policy.Fleet)) policy.Fleet {
+		return build(started(is(1, "Wait Deferred DeferredByOwner"), succeeds(2, 0), succeeds(3, 0)), edits...)
+	}
+	for name, tc := range map[string]struct {
+		fleet policy.Fleet
+		want  string
+	}{
+		"a canary":                              {canary(ends(0, 60)), "CanaryDeferred until 2026-12-01T13:00:00Z"},
+		"a canary of whose end nothing is said": {canary(), "CanaryDeferred act"},
+		"an end that has passed is none":        {canary(ends(0, 0)), "CanaryDeferred act"},
+		"all of a wave: the first to come back": {wave("Wait Deferred Unreachable", ends(1, 60)), "NothingProven until 2026-12-01T13:00:00Z"},
+		"of two the sooner":                     {wave("Wait Deferred DeferredByOwner", ends(1, 60), ends(2, 30)), "NothingProven until 2026-12-01T12:30:00Z"},
+		"one comes back by an event":            {wave("Wait Deferred Unreachable", acts(1)), "NothingProven"},
+		"both need a person":                    {wave("Wait Deferred ClusterPaused", acts(1)), "NothingProven act"},
+		"in catch-up":                           {last(ends(1, 60)), "DeferredByOwner until 2026-12-01T13:00:00Z"},
+		"in catch-up until a person acts":       {last(acts(1)), "DeferredByOwner act"},
+		"what keeps one from beginning": {
+			build(started(succeeds(2, 0), is(1, "Wait Pending ForeignUpgrade")), ends(1, 5)), "ForeignUpgrade until 2026-12-01T12:05:00Z",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := policy.Decide(tc.fleet, noon)
+			if got := short(*d.Waiting); got != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+			if !d.Waiting.Until.IsZero() && !d.Recheck.Equal(d.Waiting.Until) {
+				t.Errorf("looks again at %s", d.Recheck)
+			}
+			stable(t, tc.fleet, noon)
+		})
+	}
+}

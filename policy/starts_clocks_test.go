@@ -109,5 +109,6 @@ func (w *world) drawClockOf(t *rapid.T, c *policy.Cluster, about func(string) ti
 	}
 	if rapid.IntRange(0, 8).Draw(t, "paused") == 0 {
 		c.Reason, c.Message, c.Since = policy.ReasonClusterPaused, "spec.paused", about("pausedSince")
+		c.Until = about("pausedUntil")
 	}
 }

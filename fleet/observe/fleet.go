@@ -243,7 +243,9 @@ func NeverAsked(cu *fleetv1.ClusterUpgrade) bool {
 }
 
 func cluster(cu *fleetv1.ClusterUpgrade, wave int) policy.Cluster {
+	until, _ := time.Parse(time.RFC3339, cu.Status.Until) // else it is no instant
 	return policy.Cluster{
+		Until: until, Act: cu.Status.Until == fleetv1.UntilAct,
 		ID: cu.Name, Path: cu.Path(), Member: cu.Spec.ManagementCluster, Wave: wave,
 		Intent: policy.Intent(cu.Spec.Intent), Returning: returning(cu),
 		Phase: policy.ClusterPhase(cu.Status.Phase), Reason: cu.Status.Reason, Message: cu.Status.Message,

@@ -152,16 +152,19 @@ func TestFleetIsTheRolloutAsValues(t *testing.T) {
 		cu.Status.LastError, cu.Status.Settled = "once", true
 		cu.Status.Versions = []fleetv1.ProvenVersion{{Architecture: "amd64", Version: "v1.33.9"}}
 	}
+	until := func(text string) func(*fleetv1.ClusterUpgrade) {
+		return func(cu *fleetv1.ClusterUpgrade) { cu.Status.Until = text }
+	}
 	hub := observe.Hub{
 		Rollout:  rollout(),
 		Policy:   &fleetv1.RolloutPolicy{Spec: fleetv1.RolloutPolicySpec{Paused: true, AnyTime: new(true)}},
 		Members:  map[string]*fleetv1.ManagementCluster{"mgmt-a": member("mgmt-a", nil)},
 		Siblings: map[types.UID]bool{"ro-0": true},
 		Upgrades: []*fleetv1.ClusterUpgrade{
-			upgrade("c", at(3, "early")),
+			upgrade("c", at(3, "early"), until("2026-12-05T02:00:00Z")),
 			upgrade("b", at(2, "early"), intent(fleetv1.IntentRun, 2, 2), phase(fleetv1.UpgradeProgressing)),
 			upgrade("a", at(1, "canaries"), intent(fleetv1.IntentRun, 2, 2), done),
-			upgrade("d", at(4, "a wave that is gone")),
+			upgrade("d", at(4, "a wave that is gone"), until(fleetv1.UntilAct)),
 			upgrade("e", at(5, "early"), ineligible),
 			upgrade("older", of("ro-0"), intent(fleetv1.IntentRun, 2, 2)),
 			upgrade("older-done", of("ro-0"), done),
@@ -178,6 +181,7 @@ func TestFleetIsTheRolloutAsValues(t *testing.T) {
 	b.Phase, b.Versions = policy.Progressing, map[string]string{}
 	c, d := cluster("c", 1, policy.Wait), cluster("d", -1, policy.Wait)
 	c.Versions, d.Versions = map[string]string{}, map[string]string{}
+	c.Until, d.Act = time.Date(2026, 12, 5, 2, 0, 0, 0, time.UTC), true
 	want := policy.Fleet{
 		Committed: true, PlanReason: "r", PlanMessage: "m", Paused: true, HasCanaries: true, OnMovedHalt: true,
 		OtherActive: 1, Proven: map[string]string{"amd64": "v1.33.9"}, Clusters: []policy.Cluster{a, b, c, d},

@@ -197,6 +197,7 @@ func (s *site) clear(status *policy.Cluster) {
 func (s *site) judgeIdle(status *policy.Cluster) {
 	if o := s.hindrance(); o != nil {
 		is(status, o.phase, o.reason, o.message)
+		status.Until = o.until
 		return
 	}
 	is(status, policy.Pending, "", "")
@@ -262,7 +263,7 @@ func (s *site) judgeSilent(status *policy.Cluster) {
 
 // is sets phase and reason, and since when that is so.
 func is(status *policy.Cluster, phase policy.ClusterPhase, reason, message string) {
-	status.Phase, status.Reason, status.Message = phase, reason, message
+	status.Phase, status.Reason, status.Message, status.Until = phase, reason, message, time.Time{}
 }
 
 // end is a last phase.
@@ -304,6 +305,7 @@ func (s *site) see(status policy.Cluster, told, heard int, confirmed bool) {
 	c := &s.fleet.Clusters[s.index]
 	was := *c
 	c.Phase, c.Reason, c.Message, c.Since = status.Phase, status.Reason, status.Message, status.Since
+	c.Until = status.Until
 	c.LastError, c.Versions, c.EndedAt, c.Settled = status.LastError, status.Versions, status.EndedAt, status.Settled
 	c.Work, c.Health, c.HealthSince = status.Work, status.Health, status.HealthSince
 	c.LastProgressAt = status.LastProgressAt
@@ -317,7 +319,7 @@ func (s *site) see(status policy.Cluster, told, heard int, confirmed bool) {
 
 // differs: two states of a cluster may be decided on differently.
 func differs(a, b policy.Cluster) bool {
-	return a.Phase != b.Phase || a.Reason != b.Reason || a.Message != b.Message || a.Settled != b.Settled ||
+	return a.Phase != b.Phase || a.Reason != b.Reason || a.Message != b.Message || !a.Until.Equal(b.Until) || a.Settled != b.Settled ||
 		a.Returning != b.Returning || a.Health != b.Health || each(a) != each(b) || len(a.Work) != len(b.Work)
 }
 
