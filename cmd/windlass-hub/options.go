@@ -4,6 +4,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"strings"
@@ -77,11 +78,14 @@ func command() *cobra.Command {
 }
 
 func (o options) validate() error {
+	if o.hubID == "" {
+		return errors.New("--hub-id is missing: it names this hub in the claims that it writes on clusters; accepted: hub-eu-1")
+	}
 	if problems := validation.IsDNS1123Subdomain(o.hubID); len(problems) > 0 {
 		return fmt.Errorf("--hub-id %q: %s; accepted: hub-eu-1", o.hubID, problems[0])
 	}
 	if o.renewDeadline >= o.leaseDuration {
-		return fmt.Errorf("--leader-election-renew-deadline %s must be shorter than --leader-election-lease-duration %s",
+		return fmt.Errorf("--leader-election-renew-deadline %s must be shorter than --leader-election-lease-duration %s; accepted: 10s and 15s",
 			o.renewDeadline, o.leaseDuration)
 	}
 	_, err := o.kinds()

@@ -92,3 +92,25 @@ func TestSimulateAsksNoHub(t *testing.T) {
 		t.Errorf("exit %d, asked %v: %s%s", code, h.asked, errs, out)
 	}
 }
+
+func TestASimulationThatMustSucceedIsAGate(t *testing.T) {
+	for name, tc := range map[string]struct {
+		flags []string
+		code  int
+		says  string
+	}{
+		"it succeeds":                {[]string{"--approve", "--must-succeed"}, exitOK, ""},
+		"it waits for a person":      {[]string{"--must-succeed"}, exitFinding, "unfinished: AwaitingApproval: "},
+		"a cluster fails":            {[]string{"--must-succeed", "--events=trial/testdata/events.yaml"}, exitFinding, "it ends CompletedWithFailures: 4 of 5"},
+		"nobody asked":               {nil, exitOK, ""},
+		"it cannot be played":        {[]string{"--must-succeed", "--events=nowhere.yaml"}, exitError, "nowhere.yaml"},
+		"it is told in another form": {[]string{"--must-succeed", "-o", "json"}, exitFinding, "AwaitingApproval"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, errs := windlass(t, append([]string{"simulate", "-f", small, "--from", "2026-12-28"}, tc.flags...)...)
+			if code != tc.code || !strings.Contains(errs, tc.says) || (code != exitError) != (out != "") {
+				t.Errorf("exit %d, want %d; said %q, want %q in it", code, tc.code, errs, tc.says)
+			}
+		})
+	}
+}

@@ -17,6 +17,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/windlass-dev/windlass/cmd/windlass/live"
+	"github.com/windlass-dev/windlass/cmd/windlass/trial"
 )
 
 // Exit codes.
@@ -24,7 +25,7 @@ const (
 	exitOK = 0
 	// exitError: the command could not be carried out.
 	exitError = 1
-	// exitFinding: it was, and found what --fail-on or --until-done asked about.
+	// exitFinding: it was, and found what --fail-on, --until-done or --must-succeed asked about.
 	exitFinding = 2
 )
 
@@ -45,7 +46,8 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	_, _ = fmt.Fprintln(errs, "Error: "+err.Error())
 	var found *findingError
 	var ended *live.EndedError
-	if errors.As(err, &found) || errors.As(err, &ended) {
+	var unsuccessful *trial.UnsuccessfulError
+	if errors.As(err, &found) || errors.As(err, &ended) || errors.As(err, &unsuccessful) {
 		return exitFinding
 	}
 	return exitError

@@ -22,7 +22,8 @@ func simulateCommand() *cobra.Command {
 			"happens on which day, who waits for what, and when it ends. It reads files alone: the policy, and an inventory as\n" +
 			"kubectl get mc,wc,cal,fz -n fleet -o yaml prints it. No cluster is read or written.",
 		Example: "  windlass simulate -f policy.yaml -f inventory.yaml --from 2026-12-01 --approve\n" +
-			"  windlass simulate -f fleet/ --events mishaps.yaml --svg rollout.svg",
+			"  windlass simulate -f fleet/ --events mishaps.yaml --svg rollout.svg\n" +
+			"  windlass simulate -f - -f inventory.yaml --approve --must-succeed < policy.yaml",
 		Args: flagsAlone,
 		RunE: func(c *cobra.Command, _ []string) error {
 			s.Stdin = c.InOrStdin()
@@ -35,6 +36,7 @@ func simulateCommand() *cobra.Command {
 	flags.StringVar(&s.Until, "until", "", "When to stop at the latest. Default: a year later")
 	flags.BoolVar(&s.Approve, "approve", false, "Take approvals as given as soon as they are asked for")
 	flags.StringVar(&s.SVG, "svg", "", "Also draw the calendar as a picture, into this file")
+	flags.BoolVar(&s.MustSucceed, "must-succeed", false, "Exit with code 2 where the rollout ends otherwise, or not at all")
 	flags.BoolVar(&s.Log, "log", false, "Print every change first")
 	return command
 }

@@ -4,6 +4,7 @@
 package trial
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/windlass-dev/windlass/cmd/windlass/files"
 	"github.com/windlass-dev/windlass/cmd/windlass/rehearse"
+	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
 )
 
 // Simulation plays a policy over an inventory.
@@ -27,6 +29,16 @@ type Simulation struct {
 	SVG string
 	// Log prints every change, too.
 	Log bool
+	// MustSucceed makes an error of every other end.
+	MustSucceed bool
+}
+
+// UnsuccessfulError says how a rollout ends that must succeed and does not.
+type UnsuccessfulError struct{ Phase, Message string }
+
+// Error says it in a sentence.
+func (e *UnsuccessfulError) Error() string {
+	return "--must-succeed: it ends " + e.Phase + ": " + e.Message
 }
 
 // Run plays it and prints what became of it. now stands for an absent From.
@@ -79,7 +91,17 @@ func (s Simulation) tell(out io.Writer, r *rehearse.Rehearsal, t *rehearse.Trial
 			}
 		}
 	}
-	return s.print(out, r.Outlook(t), zone)
+	o := r.Outlook(t)
+	if err := s.print(out, o, zone); err != nil {
+		return err
+	}
+	switch {
+	case !s.MustSucceed || o.Phase == string(fleetv1.RolloutSucceeded):
+		return nil
+	case o.EndedAt.IsZero():
+		return &UnsuccessfulError{"in " + o.Phase + ", unfinished", cmp.Or(o.Stopped, o.Message)}
+	}
+	return &UnsuccessfulError{o.Phase, o.Message}
 }
 
 func draw(name string, r *rehearse.Rehearsal, t *rehearse.Trial) error {
