@@ -282,7 +282,7 @@ func (r *Reconciler) write(ctx context.Context, ro *fleetv1.Rollout, s fleetv1.R
 	}
 	base := ro.DeepCopy()
 	ro.Status = s
-	if err := r.Hub.Status().Patch(ctx, ro, client.MergeFrom(base)); err != nil {
+	if err := r.Hub.Status().Patch(ctx, ro, client.MergeFrom(base)); client.IgnoreNotFound(err) != nil {
 		r.fresh.doubt(ro.Namespace)
 		return fmt.Errorf("writing the status of Rollout %s: %w", ro.Name, err)
 	}

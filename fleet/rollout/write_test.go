@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -115,5 +116,23 @@ func TestLaw4AWriteOfWhichNobodyKnowsIsLookedForLive(t *testing.T) {
 	want := map[string]string{name + "-a": "Wait act", name + "-b": "Wait act"} // a is given back, and holds its slot until it is
 	if diff := cmp.Diff(want, h.intents()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestARolloutThatIsGoneIsNoError: its last event may come after it.
+func TestARolloutThatIsGoneIsNoError(t *testing.T) {
+	h, name := started(t)
+	under := h.cache.(client.WithWatch)
+	gone := apierrors.NewNotFound(fleetv1.GroupVersion.WithResource("rollouts").GroupResource(), name)
+	asked := 0
+	h.rollouts.Hub = interceptor.NewClient(under, interceptor.Funcs{SubResourcePatch: func(
+		context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption,
+	) error {
+		asked++
+		return gone
+	}})
+	h.policy(func(s *fleetv1.RolloutPolicySpec) { s.Paused = true })
+	if _, err := h.look(name); err != nil || asked == 0 {
+		t.Errorf("asked %d times: %v", asked, err)
 	}
 }
