@@ -255,6 +255,8 @@ type Member struct {
 	Ready           bool
 	Reason, Message string
 	Since           time.Time
+	// Never: it has not answered once, so that it cannot have fallen silent.
+	Never bool
 	// Upgrade: writes are allowed (access: Upgrade).
 	Upgrade bool
 	// MaxConcurrentClusters bounds clusters in flight here, over all policies. 0: no bound.

@@ -142,6 +142,17 @@ func TestLaw14AHubThatIsCutOffConcludesNothing(t *testing.T) {
 		"one of two": {with(overMembers(2), silent(0, "a"), func(f *policy.Fleet) {
 			f.Members = map[string]policy.Member{"a": f.Members["a"], "b": f.Members["b"]}
 		}), "MaxConcurrency"},
+		"three that have never answered": {
+			with(silent(0, "a", "b", "c"), never("a", "b", "c")), "MaxConcurrency",
+		},
+		"three that were not looked at yet": {func(f *policy.Fleet) {
+			for _, name := range []string{"a", "b", "c"} {
+				f.Members[name] = policy.Member{}
+			}
+		}, "MaxConcurrency"},
+		"both of two beside three that have never answered": {
+			with(silent(0, "a", "b", "c", "d", "e"), never("a", "b", "c")), "HubIsolated",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := onShift(t, cut(tc.edit))
@@ -171,4 +182,15 @@ func TestLaw14AHubThatIsCutOffConcludesNothing(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
+}
+
+// never makes members ones that have not answered once.
+func never(names ...string) func(*policy.Fleet) {
+	return func(f *policy.Fleet) {
+		for _, name := range names {
+			m := f.Members[name]
+			m.Never = true
+			f.Members[name] = m
+		}
+	}
 }

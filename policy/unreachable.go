@@ -54,15 +54,22 @@ func (b *board) isolated() *Waiting {
 }
 
 // isolation says whether more than half of the members, and at least two, fell silent within one grace of each other
-// (law 14). Then it is more likely that the hub is cut off, and nothing is concluded from their silence.
+// (law 14). Then it is more likely that the hub is cut off, and nothing is concluded from their silence. Members that have
+// never answered say nothing about the hub.
 func (b *board) isolation() *Waiting {
 	var fell []time.Time
+	known := 0
 	for _, m := range b.Members {
-		if !m.Ready {
+		switch {
+		case m.Ready:
+			known++
+		case m.Never, m.Since.IsZero(): // not looked at, or refused for what it says
+		default:
+			known++
 			fell = append(fell, m.Since)
 		}
 	}
-	needed := max(2, len(b.Members)/2+1)
+	needed := max(2, known/2+1)
 	if len(fell) < needed {
 		return nil
 	}
@@ -72,7 +79,7 @@ func (b *board) isolation() *Waiting {
 			continue
 		}
 		hold := wait(ReasonHubIsolated, "%d of %d management clusters are silent, at least %d of them fell silent within "+
-			"%s: the hub seems to be cut off", len(fell), len(b.Members), needed, b.Unreachable.Grace)
+			"%s: the hub seems to be cut off", len(fell), known, needed, b.Unreachable.Grace)
 		hold.Since = fell[i]
 		return hold
 	}

@@ -266,12 +266,13 @@ func member(mc *fleetv1.ManagementCluster, active int) policy.Member {
 	}
 	ready := meta.FindStatusCondition(mc.Status.Conditions, fleetv1.ReadyCondition)
 	if ready == nil {
-		m.Reason, m.Message = fleetv1.ConnectingReason, "it has not been looked at yet"
+		m.Never, m.Reason, m.Message = true, fleetv1.ConnectingReason, "it has not been looked at yet"
 		return m
 	}
 	m.Ready = ready.Status == metav1.ConditionTrue
 	if !m.Ready {
 		m.Reason, m.Message, m.Since = ready.Reason, ready.Message, ready.LastTransitionTime.Time
+		m.Never = mc.Status.ClusterID == "" // which is kept from its first answer
 	}
 	return m
 }

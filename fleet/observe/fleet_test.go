@@ -193,7 +193,7 @@ func TestFleetIsTheRolloutAsValues(t *testing.T) {
 		Calendars:   map[string]policy.Calendar{},
 		Unreachable: policy.Unreachable{Grace: 10 * time.Minute, MaxUnknown: -1}, CatchUpFor: 720 * time.Hour,
 		Members: map[string]policy.Member{"mgmt-a": {
-			Active: 3, Reason: fleetv1.ConnectingReason, Message: "it has not been looked at yet",
+			Active: 3, Never: true, Reason: fleetv1.ConnectingReason, Message: "it has not been looked at yet",
 		}},
 	}
 	got := observe.Fleet(hub)
@@ -251,6 +251,7 @@ func TestMemberIsReadyOnlyWhereItSaysSo(t *testing.T) {
 	ready := func(status metav1.ConditionStatus, reason string) *fleetv1.ManagementCluster {
 		mc := member("mgmt-a", nil)
 		mc.Spec.Access, mc.Spec.MaxConcurrentClusters = fleetv1.AccessUpgrade, new(int32(3))
+		mc.Status.ClusterID = "a-uid"
 		mc.Status.Conditions = []metav1.Condition{{
 			Type: fleetv1.ReadyCondition, Status: status, Reason: reason, Message: "m",
 			LastTransitionTime: metav1.NewTime(now),
@@ -262,8 +263,16 @@ func TestMemberIsReadyOnlyWhereItSaysSo(t *testing.T) {
 		want policy.Member
 	}{
 		"never looked at": {member("mgmt-a", nil), policy.Member{
-			Reason: fleetv1.ConnectingReason, Message: "it has not been looked at yet",
+			Never: true, Reason: fleetv1.ConnectingReason, Message: "it has not been looked at yet",
 		}},
+		"never answered": {
+			func() *fleetv1.ManagementCluster {
+				mc := ready(metav1.ConditionFalse, "Unreachable")
+				mc.Status.ClusterID = ""
+				return mc
+			}(),
+			policy.Member{Never: true, Upgrade: true, MaxConcurrentClusters: 3, Reason: "Unreachable", Message: "m", Since: now},
+		},
 		"ready": {
 			ready(metav1.ConditionTrue, "Available"), policy.Member{Ready: true, Upgrade: true, MaxConcurrentClusters: 3},
 		},
