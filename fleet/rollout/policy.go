@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -153,7 +154,12 @@ func (r *PolicyReconciler) begin(ctx context.Context, p *fleetv1.RolloutPolicy, 
 
 // Name is the name of a Rollout: the policy's with 5 characters of a hash of its UID, the target and the number.
 func Name(p *fleetv1.RolloutPolicy, target fleetv1.Target, number int64) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%d", p.UID, observe.Text(target), target.Version, number))
+	text := fmt.Appendf(nil, "%s\x00%s\x00%s\x00%d", p.UID, observe.Text(target), target.Version, number)
+	target.Channel, target.Revision, target.LocalPath, target.Version = nil, nil, nil, ""
+	if rest, err := json.Marshal(target); err == nil && string(rest) != "{}" {
+		text = append(text, rest...) // two targets that differ in anything are two
+	}
+	sum := sha256.Sum256(text)
 	return p.Name + "-" + hex.EncodeToString(sum[:])[:5]
 }
 

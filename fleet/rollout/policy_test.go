@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -282,5 +283,30 @@ func TestDeletingARolloutStartsNothingAgain(t *testing.T) {
 	}
 	if len(names) != 3 {
 		t.Errorf("a name was used twice: %v", names)
+	}
+}
+
+// TestEveryChangeOfATargetIsANewRollout: the same channel once more, refreshed after an instant, is no rollout that was deleted.
+func TestEveryChangeOfATargetIsANewRollout(t *testing.T) {
+	for name, change := range map[string]func(*fleetv1.Target){
+		"refreshedAfter": func(t *fleetv1.Target) {
+			t.RefreshedAfter = new(metav1.NewTime(time.Date(2026, 11, 30, 1, 0, 0, 0, time.UTC)))
+		},
+		"minorUpgrade": func(t *fleetv1.Target) { t.MinorUpgrade = fleetv1.MinorUpgradeAllow },
+		"onMoved":      func(t *fleetv1.Target) { t.OnMoved = fleetv1.OnMovedContinue },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHub(t, standing("k8s"), member("mgmt-a", 1), recorded("a"))
+			h.turn()
+			h.settle(h.allRollouts()[0].Name)
+			h.turn()
+			h.policy(func(s *fleetv1.RolloutPolicySpec) { change(&s.Target) })
+			h.turn()
+			h.turn()
+			all := h.allRollouts()
+			if len(all) != 2 || all[0].Name == all[1].Name {
+				t.Fatalf("%d Rollouts", len(all))
+			}
+		})
 	}
 }
