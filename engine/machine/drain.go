@@ -142,7 +142,7 @@ func (o Observation) release(s Step, now time.Time) Step {
 // keepsCordon reports whether the node stays cordoned while its machine waits for a reason.
 func (o Observation) keepsCordon(r Reason) bool {
 	switch r {
-	case Quarantined, NotPermitted, Withdrawn, NothingToDo:
+	case Quarantined, NotPermitted, Withdrawn, ForeignUpgrade, NothingToDo:
 		return false
 	case BackingOff, NoNode, NoVersion:
 		return !o.Drain.Record.Failed

@@ -75,6 +75,8 @@ func (o Observation) requested(now time.Time) Step {
 	switch {
 	case o.Withdrawn:
 		return wait(Withdrawn)
+	case o.Foreign: // of two refreshes of one machine the other's may be under way
+		return wait(ForeignUpgrade)
 	case err != nil:
 		return o.refuse(now, a, err)
 	case a.Quarantined && a.Count >= o.plan().MaxAttempts:
@@ -177,7 +179,7 @@ func (o Observation) failedAttempt(now time.Time) Step {
 	status := o.Answer.Status
 	switch {
 	case o.Answer.Err != nil && now.Before(a.FailedAt.Add(o.timeout())):
-		return waitUntil(NodeSilent, o.NextPoll)
+		return waitUntil(NodeSilent, earlier(o.NextPoll, a.FailedAt.Add(o.timeout())))
 	case o.Answer.Err != nil:
 		return o.forget()
 	case status.Completed && status.Status == k8sd.StatusDone && o.shows():

@@ -162,7 +162,7 @@ func checkSend(t *testing.T, o machine.Observation, s machine.Step, now time.Tim
 	switch {
 	case o.Marks.InFlight(o.Attempt), o.Marks.HasChangeID, o.AttemptErr != nil:
 		t.Errorf("sends beside a change in flight: %+v", o)
-	case o.Deleting, o.Paused, o.Withdrawn, o.NodeName == "", !o.Marks.HasTo, o.PlanErr != nil:
+	case o.Deleting, o.Paused, o.Withdrawn, o.Foreign, o.NodeName == "", !o.Marks.HasTo, o.PlanErr != nil:
 		t.Errorf("sends where it must not: %+v", o)
 	case s.Attempt.Count > o.Plan.WithDefaults().MaxAttempts && o.Attempt.Quarantined:
 		t.Errorf("sends attempt %d of %d", s.Attempt.Count, o.Plan.WithDefaults().MaxAttempts)
@@ -199,7 +199,7 @@ func anything(r *rand.Rand) machine.Observation {
 		AttemptErr: maybe(), PlanErr: maybe(), Managed: r.Intn(2) == 0, StartBefore: instant(), StartBeforeErr: maybe(),
 		Plan:     protocol.Plan{ExpectedVersion: oneOf(r, "", "v1.34", "v1.33"), MaxAttempts: r.Intn(4)},
 		NodeName: oneOf(r, "node-0", "node-0", ""), KubeletVersion: oneOf(r, oldVersion, newVersion, ""),
-		Deleting: r.Intn(9) == 0, Paused: r.Intn(9) == 0, Withdrawn: r.Intn(9) == 0, NextPoll: instant(),
+		Deleting: r.Intn(9) == 0, Paused: r.Intn(9) == 0, Withdrawn: r.Intn(9) == 0, Foreign: r.Intn(9) == 0, NextPoll: instant(),
 		Answer: oneOf(r, nil, &machine.Answer{
 			Status: oneOf(r, doing, done, failed, undone, unknown, k8sd.Status{Completed: true}), Err: maybe(),
 		}),

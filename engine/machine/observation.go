@@ -30,6 +30,8 @@ type Observation struct {
 	Managed bool
 	// Withdrawn: an owner has marked the machine, and does not ask for its target any more.
 	Withdrawn bool
+	// Foreign: other controllers are asked to upgrade the machine, or keep a change of it.
+	Foreign bool
 	// StartBefore is the permission on the cluster; zero: none. StartBeforeErr: it cannot be read.
 	StartBefore    time.Time
 	StartBeforeErr error
@@ -91,6 +93,8 @@ const (
 	NotPermitted Reason = "NotPermitted"
 	// Withdrawn: the owner that marked the machine does not ask for it any more, and is about to free it.
 	Withdrawn Reason = "Withdrawn"
+	// ForeignUpgrade: other controllers upgrade the machine; it is waited for.
+	ForeignUpgrade Reason = "ForeignUpgrade"
 	// BackingOff: the next attempt is due at Recheck.
 	BackingOff Reason = "BackingOff"
 	// Quarantined: the attempts are used up.

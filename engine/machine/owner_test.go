@@ -167,3 +167,22 @@ func TestLaw11_AMachineGoesOnWhenItsOwnerIsAskedAgain(t *testing.T) {
 		same(t, kind.Kind+" is watched", true, woken)
 	}
 }
+
+// Other controllers may mark a machine just after our owner has: they refresh it then, and we do so afterwards.
+func TestFault09b_AMachineThatOtherControllersWereAskedToUpgradeTooIsRefreshedAfterThem(t *testing.T) {
+	others := protocol.KeysFor(protocol.OwnPrefix)
+	for name, mark := range map[string]string{"asked": others.To, "with a change": others.ChangeID} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, requested())
+			w.node.refreshes, w.node.statuses = accepts("1"), says(done)
+			w.annotate(map[string]string{mark: "7"})
+			before := w.machine().GetResourceVersion()
+			w.settle(time.Hour)
+			same(t, "refreshes meanwhile", 0, w.node.posts)
+			same(t, "resourceVersion meanwhile", before, w.machine().GetResourceVersion())
+			w.annotate(nil, mark)
+			w.settle(time.Hour)
+			same(t, "refreshes afterwards", 1, w.node.posts)
+		})
+	}
+}

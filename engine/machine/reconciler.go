@@ -86,7 +86,7 @@ func (r *Reconciler) observe(ctx context.Context, m capi.Machine) (Observation, 
 	o := Observation{
 		Keys: r.Member.Keys, Marks: r.Member.Keys.Read(m.Annotations),
 		NodeName: m.NodeName, KubeletVersion: m.KubeletVersion,
-		Deleting: m.Deleting, Paused: m.Paused,
+		Deleting: m.Deleting, Paused: m.Paused, Foreign: member.Foreign(r.Member.Keys, m),
 	}
 	o.Attempt, o.AttemptErr = member.Attempt(m)
 	o.Plan, o.PlanErr = protocol.ParsePlan(m.Annotations[protocol.PlanKey])

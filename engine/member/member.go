@@ -144,6 +144,16 @@ func Busy(machine capi.Machine) bool {
 	return err != nil || attempt.FailedAt.Before(attempt.SentAt)
 }
 
+// Foreign reports whether a machine is asked, or keeps a change, under another prefix than that of ours.
+func Foreign(ours protocol.Keys, m capi.Machine) bool {
+	for _, prefix := range [...]string{protocol.ProviderPrefix, protocol.OwnPrefix} {
+		if keys := protocol.KeysFor(prefix); keys != ours && keys.Read(m.Annotations).Busy() {
+			return true
+		}
+	}
+	return false
+}
+
 // LookAgain turns ErrStale into a look a little later, since it is no failure; other errors are passed on.
 func LookAgain(err error) (time.Duration, error) {
 	if errors.Is(err, ErrStale) {
