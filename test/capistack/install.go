@@ -44,7 +44,7 @@ func (s *Stack) install(ctx context.Context, providers []provider) error {
 		return err
 	}
 	err := envtest.WaitForCRDs(s.Config, crds, envtest.CRDInstallOptions{
-		MaxTime: time.Minute, PollInterval: 50 * time.Millisecond,
+		MaxTime: 10 * time.Minute, PollInterval: 50 * time.Millisecond, // on a busy machine it takes minutes
 	})
 	if err != nil {
 		return err
