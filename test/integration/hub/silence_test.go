@@ -26,6 +26,8 @@ func silence(ctx context.Context, g Gomega) {
 	apply(ctx, g, p)
 	_, err := world.AwaitMachine(ctx, silent, inFlight)
 	g.Expect(err).NotTo(HaveOccurred())
+	left := owe(ctx, g)
+	defer left.open()
 	g.Expect(world.Members[east].Freeze()).To(Succeed())
 	open() // the node goes on; only nobody can see it
 
@@ -43,7 +45,10 @@ func silence(ctx context.Context, g Gomega) {
 	g.Expect(ro.Status.Phase).To(Equal(fleetv1.RolloutProgressing))
 	g.Expect(ro.Status.Failed).To(BeZero())
 
+	left.disown(ctx, g)
+
 	g.Expect(world.Members[east].Thaw()).To(Succeed())
+	left.settled(ctx, g)
 	phase(ctx, g, name, fleetv1.RolloutSucceeded)
 	upgradedOnce(ctx, g, nextTarget, nextVersion, silent, well)
 }
