@@ -91,7 +91,7 @@ var _ = BeforeSuite(func() {
 	stack.Sim().Default(simulated.Done(300 * time.Millisecond))
 	fmt.Fprintf(os.Stderr, "Cluster API ready in %s\n", time.Since(begin).Round(100*time.Millisecond))
 
-	making, cancelMaking := context.WithTimeout(ctx, 8*time.Minute)
+	making, cancelMaking := context.WithTimeout(ctx, 30*time.Minute) // on a busy machine
 	defer cancelMaking()
 	var made errgroup.Group
 	for _, spec := range clusters() {
