@@ -69,6 +69,7 @@ var _ = Describe("a hub with many policies at once", Ordered, ContinueOnFailure,
 		{"C023: plans in a closed calendar and says until when, begins when it is opened, and stops when it is closed", closed},
 		{"stops what a Freeze covers at the next machine, and goes on when it is deleted", freeze},
 		{"C155: completes a wave without a cluster whose owner put it off, and catches up when they take that back", deferral},
+		{"C102: refreshes machines once more that carry the target, where they are to have been refreshed after an instant", refreshedAgain},
 		{"C036: begins in an opening what was measured to fit into it, and nothing else", measured},
 		{"C024: closes a calendar that was stored before it could be refused, and only what names it", storedBad},
 	}
