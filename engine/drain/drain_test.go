@@ -109,7 +109,7 @@ func TestABudgetThatNobodyHasSeenYetHoldsUpNoOtherPod(t *testing.T) {
 	if len(left) != 2 || left[0].Pod != "unseen/db" || left[0].Why == "" || left[1] != (machine.Left{Pod: "unseen/web"}) {
 		t.Errorf("left %v", left)
 	}
-	if took := time.Since(begin); took > 5*time.Second {
+	if took := time.Since(begin); took > time.Minute { // without an end it would ask for ever
 		t.Errorf("the look took %s", took)
 	}
 }
