@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/windlass-dev/windlass/engine/capi"
@@ -66,4 +67,50 @@ func TestAProcessThatStoodStillAfterItsRecordSendsNothing(t *testing.T) {
 		}
 		same(t, "refreshes after "+pause.String(), want, w.node.posts)
 	}
+}
+
+// TestLaw04_WhatCameOfARefreshIsRecordedOnAMachineThatOthersWroteMeanwhile: the cache has not seen their write.
+func TestLaw04_WhatCameOfARefreshIsRecordedOnAMachineThatOthersWroteMeanwhile(t *testing.T) {
+	w := newWorld(t, requested())
+	w.node.refreshes = []func() (string, error){func() (string, error) {
+		w.behind()
+		w.change(func(m *unstructured.Unstructured) { m.SetLabels(map[string]string{"rack": "7"}) })
+		return "42", nil
+	}}
+	if _, err := w.reconcile(); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "change id", "42", w.machine().GetAnnotations()[keys.ChangeID])
+	same(t, "labels", map[string]string{"rack": "7"}, w.machine().GetLabels())
+}
+
+// TestLaw01_WhatCameOfARefreshIsNotRecordedOnAMachineOfTheSameName: its node was never refreshed, whatever stands on it.
+func TestLaw01_WhatCameOfARefreshIsNotRecordedOnAMachineOfTheSameName(t *testing.T) {
+	w := newWorld(t, requested())
+	w.node.refreshes = []func() (string, error){func() (string, error) {
+		old := w.machine()
+		if err := w.client.Delete(t.Context(), old); err != nil {
+			t.Fatal(err)
+		}
+		old.SetUID("uid-m0-again")
+		old.SetResourceVersion("")
+		if err := w.client.Create(t.Context(), old); err != nil {
+			t.Fatal(err)
+		}
+		return "42", nil
+	}}
+	if _, err := w.reconcile(); err != nil {
+		t.Fatal(err)
+	}
+	_, recorded := w.machine().GetAnnotations()[keys.ChangeID]
+	same(t, "recorded", false, recorded)
+}
+
+// behind freezes the cache as it is now.
+func (w *world) behind() {
+	cluster := capi.Object(kinds.Cluster)
+	if err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: key.Namespace, Name: "eu"}, cluster); err != nil {
+		w.t.Fatal(err)
+	}
+	w.upgrader.Member.Cache = fake.NewClientBuilder().WithScheme(runtime.NewScheme()).WithObjects(w.machine(), cluster).Build()
 }
