@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/windlass-dev/windlass/engine/capi"
+	"github.com/windlass-dev/windlass/engine/orchestrate"
 	"github.com/windlass-dev/windlass/engine/protocol"
 )
 
@@ -377,6 +378,19 @@ func TestBesideOtherControllersTheirLockIsNotTaken(t *testing.T) {
 	w.annotate("cp-0", nil, w.keys.To, protocol.PlanKey, protocol.HolderKey)
 	w.settle("cp")
 	same(t, "holder of a machine that we have not marked", "cp-0", w.holder())
+}
+
+func TestBesideOtherControllersAControlPlaneWaitsForTheirLock(t *testing.T) {
+	w := newWorld(t, 3, 0)
+	w.keys = protocol.KeysFor(protocol.OwnPrefix)
+	w.lockConfig(map[string]string{protocol.LockDataKey: `{"machineName":"cp-1","machineNamespace":"shop"}`}, "uid-eu")
+	w.annotate("cp-1", map[string]string{w.keys.Status: protocol.StatusDone, w.keys.Release: target})
+	w.shows("cp-1", newVersion)
+	w.grant("cp")
+	w.settle("cp")
+	same(t, "reason", orchestrate.Locked, w.waits("cp"))
+	same(t, "marked", []string(nil), w.marked())
+	same(t, "holder", "cp-1", w.holder())
 }
 
 func TestBesideOtherControllersTheReleaseIsShownToThemToo(t *testing.T) {
