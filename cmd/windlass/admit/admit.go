@@ -85,17 +85,10 @@ func blocked(errs field.ErrorList) bool {
 	return slices.ContainsFunc(errs, func(e *field.Error) bool { return slices.Contains(blocking, e.Type) })
 }
 
-// Text is a refusal as one line. Of a value of another type it says what belongs in its place; a rule on the whole object
-// has no field, and names it itself.
+// Text is a refusal as one line. Of a value of another type it says what belongs in its place.
 func Text(object map[string]any, e *field.Error) string {
-	if e.Field == noField {
-		return e.Detail
-	}
 	if is := about(object, e.Field); e.Type == field.ErrorTypeTypeInvalid && is != "" {
 		return e.Error() + "; " + is
 	}
 	return e.Error()
 }
-
-// noField is what a path that is nil reads as.
-var noField = (*field.Path)(nil).String()

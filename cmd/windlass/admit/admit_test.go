@@ -61,7 +61,7 @@ func TestWhatAnAPIServerWouldRefuseIsRefusedInItsWords(t *testing.T) {
 			[]string{"spec.canaries: Invalid value: canaries: exactly one of names, selector and none is needed; " +
 				"accepted: names: [mgmt-a/shop/eu-1], or none: true"},
 		},
-		"a name that is too long": {"ManagementCluster", "mgmt.eu", member, `{}`, []string{"metadata.name: must be a DNS label of at most 40 characters; accepted: mgmt-eu-1"}},
+		"a name that is too long": {"ManagementCluster", "mgmt.eu", member, `{}`, []string{"metadata: Invalid value: metadata.name: must be a DNS label of at most 40 characters; accepted: mgmt-eu-1"}},
 		"two waves of one name":   {"RolloutPolicy", "p", policy, `{waves: [{name: a, percent: 5}, {name: a, rest: true}]}`, []string{`spec.waves[1]: Duplicate value: {"name":"a"}`}},
 		"a calendar's duration": {
 			"MaintenanceCalendar", "c", calendar, `{windows: [{schedule: 0 2 * * 6, duration: 4 h}]}`, []string{`spec.windows[0].duration: Invalid value: "4 h": windows[].duration: must be a duration of 15m to 744h; accepted: 4h, 90m`},

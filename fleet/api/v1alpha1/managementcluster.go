@@ -64,7 +64,7 @@ const PoliciesFromSame PoliciesFromKind = "Same"
 // +kubebuilder:printcolumn:name="Machines",type=integer,JSONPath=`.status.machines`
 // +kubebuilder:printcolumn:name="Seen",type=date,JSONPath=`.status.lastProbeTime`
 // +kubebuilder:printcolumn:name="Token",type=string,JSONPath=`.status.credentialExpiry`
-// +kubebuilder:validation:XValidation:rule=`self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$')`,message="metadata.name: must be a DNS label of at most 40 characters; accepted: mgmt-eu-1"
+// +kubebuilder:validation:XValidation:rule=`self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$')`,message="metadata.name: must be a DNS label of at most 40 characters; accepted: mgmt-eu-1",fieldPath=".metadata"
 type ManagementCluster struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata of the object.

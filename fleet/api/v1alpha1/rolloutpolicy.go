@@ -21,7 +21,7 @@ import (
 // +kubebuilder:printcolumn:name="Canaries",type=integer,JSONPath=`.status.canaries`
 // +kubebuilder:printcolumn:name="Paused",type=boolean,JSONPath=`.spec.paused`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule=`size(self.metadata.name) <= 40`,message="metadata.name: must be at most 40 characters; accepted: k8s-1-33"
+// +kubebuilder:validation:XValidation:rule=`size(self.metadata.name) <= 40`,message="metadata.name: must be at most 40 characters; accepted: k8s-1-33",fieldPath=".metadata"
 type RolloutPolicy struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata of the object.

@@ -159,7 +159,7 @@ var _ = DescribeTable("kubectl get shows", func(ctx SpecContext, resource string
 	Entry(nil, "managementclusters",
 		"NAME", "ENGINE", "ACCESS", "GRANT", "READY", "WHY", "CLUSTERS", "MACHINES", "SEEN", "TOKEN"),
 	Entry(nil, "workloadclusters",
-		"NAME", "CLUSTER", "VERSION", "MACHINES", "HEALTHY", "PAUSED", "CLAIMED-BY", "SEEN"),
+		"NAME", "CLUSTER", "VERSION", "MACHINES", "HEALTHY", "WHY", "PAUSED", "CLAIMED-BY", "SEEN"),
 	Entry(nil, "rolloutpolicies",
 		"NAME", "TARGET", "READY", "WHY", "ROLLOUT", "SELECTED", "CANARIES", "PAUSED", "AGE"),
 	Entry(nil, "rollouts",
