@@ -178,7 +178,15 @@ func machine(o cluster.Owner, m cluster.Machine, state string, old fleetv1.Machi
 		LastError: fleetv1.Bound(m.LastError), StartedAt: old.StartedAt, EndedAt: old.EndedAt,
 	}
 	began(&row, o, m, at)
+	if row.Attempts == 0 && m.Proven.Good() && changed(old, row) {
+		row.Attempts = 1 // it began and ended between two looks, and the count went with its end
+	}
 	return row
+}
+
+// changed: a machine that was seen before runs or carries something else by now, or was asked to.
+func changed(old, row fleetv1.MachineProgress) bool {
+	return old.Name != "" && (old.StartedAt != nil || old.Kubelet != row.Kubelet || old.Release != row.Release)
 }
 
 // began keeps when a machine began and ended. One that was asked once more begins anew; one that is not well after its end,

@@ -109,6 +109,31 @@ func TestUpgradeShowsOwnersAndMachines(t *testing.T) {
 	}
 }
 
+// TestAMachineThatIsUpgradedBetweenTwoLooksWasTriedOnce: its count is gone by then.
+func TestAMachineThatIsUpgradedBetweenTwoLooksWasTriedOnce(t *testing.T) {
+	asked := cluster.Machine{Name: "cp-1", Requested: true, Kubelet: "v1.33.9"}
+	for name, tc := range map[string]struct {
+		before []cluster.Machine
+		want   int32
+	}{
+		"it ran an older version":     {[]cluster.Machine{waitingMachine("cp-1")}, 1},
+		"it was asked":                {[]cluster.Machine{asked}, 1},
+		"it was tried twice":          {[]cluster.Machine{{Name: "cp-1", InFlight: true, Kubelet: "v1.33.4", Attempts: 2}}, 2},
+		"it was there before us":      {[]cluster.Machine{proven("cp-1")}, 0},
+		"it was never seen otherwise": {nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHistory()
+			h.look(0, working(tc.before...))
+			for n := range 2 {
+				if got := h.look(1+n, working(proven("cp-1"))).Machines[0].Attempts; got != tc.want {
+					t.Errorf("%d attempts, want %d", got, tc.want)
+				}
+			}
+		})
+	}
+}
+
 // TestUpgradeInstantsStandStill: the same look again writes nothing.
 func TestUpgradeInstantsStandStill(t *testing.T) {
 	ended := working(proven("cp-1"), proven("cp-2"))

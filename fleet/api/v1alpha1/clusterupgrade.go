@@ -415,7 +415,7 @@ type MachineProgress struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Architecture string `json:"architecture,omitempty"`
-	// attempts so far.
+	// attempts so far, as far as they were seen: at least one for a machine that was upgraded.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Attempts int32 `json:"attempts,omitempty"`
