@@ -20,10 +20,6 @@ import (
 	"github.com/windlass-dev/windlass/fleet/report"
 )
 
-// longest is when to look again at the latest while an instant is waited for: timers stand still while a machine sleeps,
-// and do not know when its clock is set.
-const longest = 5 * time.Minute
-
 // +kubebuilder:rbac:groups=fleet.windlass.dev,resources=freezes;rollouts;clusterupgrades;workloadclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=fleet.windlass.dev,resources=freezes/status,verbs=patch
 
@@ -127,5 +123,5 @@ func again(at, now time.Time) time.Duration {
 	if at.IsZero() {
 		return 0
 	}
-	return min(max(at.Sub(now), time.Millisecond), longest)
+	return pace.Timer(at.Sub(now))
 }

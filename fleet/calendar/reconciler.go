@@ -21,13 +21,10 @@ import (
 
 	fleetv1 "github.com/windlass-dev/windlass/fleet/api/v1alpha1"
 	"github.com/windlass-dev/windlass/fleet/observe"
+	"github.com/windlass-dev/windlass/fleet/pace"
 	"github.com/windlass-dev/windlass/fleet/report"
 	"github.com/windlass-dev/windlass/policy/window"
 )
-
-// longest is when to look again at the latest while an instant is waited for: timers stand still while a machine sleeps,
-// and do not know when its clock is set.
-const longest = 5 * time.Minute
 
 // +kubebuilder:rbac:groups=fleet.windlass.dev,resources=maintenancecalendars,verbs=get;list;watch
 // +kubebuilder:rbac:groups=fleet.windlass.dev,resources=maintenancecalendars/status,verbs=patch
@@ -61,7 +58,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if next.IsZero() {
 		return reconcile.Result{}, nil
 	}
-	return reconcile.Result{RequeueAfter: min(max(next.Sub(now), time.Millisecond), longest)}, nil
+	return reconcile.Result{RequeueAfter: pace.Timer(next.Sub(now))}, nil
 }
 
 // zones are the time zones that a calendar is used in: its own, or those of the clusters that it is for.

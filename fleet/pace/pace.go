@@ -46,3 +46,10 @@ func (p *Pace[K]) Wrote(key K) {
 	}
 	p.last[key] = p.Clock.Now()
 }
+
+// Longest is when to look again at the latest while an instant is waited for: timers stand still while a machine sleeps,
+// and do not know when its clock is set.
+const Longest = 5 * time.Minute
+
+// Timer is how long to wait for an instant that is so far away: a millisecond at least, Longest at most.
+func Timer(away time.Duration) time.Duration { return min(max(away, time.Millisecond), Longest) }

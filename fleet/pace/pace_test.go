@@ -39,3 +39,13 @@ func TestWritesOfOneObjectAreASecondApart(t *testing.T) {
 		}
 	}
 }
+
+func TestATimerEndsSoonAndBringsAnotherLook(t *testing.T) {
+	for away, want := range map[time.Duration]time.Duration{
+		-time.Hour: time.Millisecond, 0: time.Millisecond, time.Minute: time.Minute, 24 * time.Hour: 5 * time.Minute,
+	} {
+		if got := pace.Timer(away); got != want {
+			t.Errorf("%s away: a timer of %s, want %s", away, got, want)
+		}
+	}
+}

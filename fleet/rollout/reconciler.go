@@ -37,9 +37,6 @@ const (
 	behind = time.Second
 	// letGo is how long the deletion of a Rollout waits for withdrawals (law 20).
 	letGo = 20 * time.Second
-	// longest is when to look again at the latest while an instant is waited for: timers stand still while a machine
-	// sleeps, and do not know when its clock is set.
-	longest = 5 * time.Minute
 )
 
 // +kubebuilder:rbac:groups=fleet.windlass.dev,resources=rollouts,verbs=get;list;watch;patch;delete
@@ -162,7 +159,7 @@ func untilRecheck(d policy.Decision, now time.Time) time.Duration {
 	if d.Recheck.IsZero() {
 		return 0
 	}
-	return min(max(d.Recheck.Sub(now), time.Millisecond), longest)
+	return pace.Timer(d.Recheck.Sub(now))
 }
 
 // soonest of two waits, of which 0 is none.

@@ -114,12 +114,7 @@ func observe(cu *fleetv1.ClusterUpgrade, reach Reach, w member.World, d drive.Me
 	if !w.Present {
 		return s
 	}
-	s.observation.Wish = cluster.ReadWish(w.Cluster.Annotations, fleetv1.DeferUntilAnnotation, fleetv1.HoldAnnotation)
-	s.observation.Claim = claimOn(w.Cluster, d.Holder)
-	s.observation.Health = verdict(w.Health())
-	if until, err := protocol.ParseStartBefore(w.Cluster.Annotations[protocol.StartBeforeKey]); err == nil {
-		s.observation.StartBefore = until
-	}
+	s.read(d)
 	if reach.PerMachine {
 		s.observation.Limits = limits(cu)
 	}
@@ -138,6 +133,17 @@ func observe(cu *fleetv1.ClusterUpgrade, reach Reach, w member.World, d drive.Me
 		s.remember(cu, d)
 	}
 	return s
+}
+
+// read adds what stands on the cluster itself.
+func (s *scene) read(d drive.Member) {
+	w := s.world
+	s.observation.Wish = cluster.ReadWish(w.Cluster.Annotations, fleetv1.DeferUntilAnnotation, fleetv1.HoldAnnotation)
+	s.observation.Claim = claimOn(w.Cluster, d.Holder)
+	s.observation.Health = verdict(w.Health())
+	if until, err := protocol.ParseStartBefore(w.Cluster.Annotations[protocol.StartBeforeKey]); err == nil {
+		s.observation.StartBefore = until
+	}
 }
 
 // owners are those that were planned, and the pools that have joined the cluster since: it is not done while machines

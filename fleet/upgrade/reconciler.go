@@ -51,10 +51,6 @@ type Reconciler struct {
 // soon is how soon to look once more where a provider may send a request again within milliseconds.
 const soon = 20 * time.Millisecond
 
-// longest is when to look again at the latest while an instant is waited for: timers stand still while a machine sleeps,
-// and do not know when its clock is set.
-const longest = 5 * time.Minute
-
 // again is how soon to look once more after a write met an object that had changed, or changed nothing that would wake
 // us.
 const again = 500 * time.Millisecond
@@ -260,7 +256,7 @@ func (r *Reconciler) write(ctx context.Context, cu *fleetv1.ClusterUpgrade, l re
 func (r *Reconciler) act(ctx context.Context, step cluster.Step, s scene, d drive.Member) (reconcile.Result, error) {
 	now := r.Clock.Now()
 	if step.Action == cluster.None {
-		return reconcile.Result{RequeueAfter: min(step.Wait(now), longest)}, nil
+		return reconcile.Result{RequeueAfter: min(step.Wait(now), pace.Longest)}, nil
 	}
 	log.FromContext(ctx).Info("acting", "step", step.String(), "message", step.Message)
 	err := carryOut(ctx, step, s, d, now)
